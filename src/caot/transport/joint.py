@@ -1,0 +1,119 @@
+"""All multipliers of the inner problem at once: damped Newton on the column residual (Eq. 11).
+
+For given τ the rows determine λ, hence the column sums c(τ). What remains are k equations
+log c_j(τ) = log b(τ_j − ν), with ν held as the gauge: at a solution Σ b = Σ c = 1 by itself. Their
+Jacobian is a strictly diagonally dominant M-matrix, so the Newton direction exists and always
+shortens the residual; halving the step until it does makes the method global, and near the solution
+it is quadratic.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from array_api_compat import device
+
+from caot.transport.arrays import Array
+from caot.transport.linear import LinearProblem, LinearState, log_sum_exp
+from caot.transport.mass import UniformMass
+
+_MAX_HALVINGS = 40
+
+
+class _Columns(NamedTuple):
+    """The problem seen from its columns at some τ."""
+
+    column: Array  # (k,) τ
+    conditional: Array  # (n, k) rows sum to 1: the plan times n
+    log_row: Array  # (n,) log Σ_j exp((τ_j − M_ij)/ε1)
+    log_sums: Array  # (k,) log c
+    mass: Array  # (k,) b
+    residual: Array  # (k,) log c − log b
+    norm: float
+
+
+def solve_joint(
+    problem: LinearProblem, start: LinearState, max_inner: int, tol: float
+) -> LinearState:
+    """Solve Eq. 11 until every column sum equals its mass to the relative tolerance ``tol``."""
+    xp, law = problem.xp, problem.law
+    # No column sum is known better than to some rounding errors of its n terms.
+    tol = max(tol, 50 * float(xp.finfo(problem.cost.dtype).eps))
+    normaliser = law.normaliser(xp, start.column, start.normaliser)
+    here = _columns(problem, start.column, normaliser)
+    n_inner, solved = 0, _largest(xp, here.residual) <= tol
+    while not solved and n_inner < max_inner:
+        n_inner += 1
+        direction = xp.linalg.solve(_jacobian(problem, here, normaliser), -here.residual)
+        following = _line_search(problem, here, direction, normaliser)
+        here = following or _columns(problem, _sinkhorn(problem, here), normaliser)
+        solved = _largest(xp, here.residual) <= tol
+    # What is left of the tolerance goes into the column error: Σ b is one exactly.
+    normaliser = law.normaliser(xp, here.column, normaliser)
+    return LinearState(
+        row=-problem.epsilon * (here.log_row + math.log(problem.n_samples)),
+        column=here.column,
+        normaliser=normaliser,
+        mass=law.mass(xp, here.column - normaliser),
+        plan=here.conditional / problem.n_samples,
+        n_inner=start.n_inner + n_inner,
+        solved=solved,
+    )
+
+
+def _columns(problem: LinearProblem, column: Array, normaliser: float) -> _Columns:
+    xp = problem.xp
+    exponent = (column - problem.cost) / problem.epsilon
+    top = xp.max(exponent, axis=1, keepdims=True)
+    conditional = xp.exp(exponent - top)
+    totals = xp.sum(conditional, axis=1, keepdims=True)
+    conditional /= totals
+    log_row = (top + xp.log(totals))[:, 0]
+    sums = xp.mean(conditional, axis=0)
+    if float(xp.min(sums)) > float(xp.finfo(sums.dtype).tiny):
+        log_sums = xp.log(sums)
+    else:  # a column so far away that its sum underflows
+        reach = log_sum_exp(xp, exponent - log_row[:, None], axis=0)
+        log_sums = reach - math.log(problem.n_samples)
+    mass = problem.law.mass(xp, column - normaliser)
+    residual = log_sums - xp.log(mass)
+    norm = float(xp.linalg.vector_norm(residual))
+    return _Columns(column, conditional, log_row, log_sums, mass, residual, norm)
+
+
+def _jacobian(problem: LinearProblem, here: _Columns, normaliser: float) -> Array:
+    """Return ∂(log c − log b)/∂τ = (I − T)/ε1 + diag(−d log b/dτ), T row-stochastic."""
+    xp = problem.xp
+    sums = xp.exp(here.log_sums)
+    weights = here.conditional.T @ here.conditional
+    weights /= problem.n_samples * xp.maximum(sums, xp.finfo(sums.dtype).tiny)[:, None]
+    identity = xp.eye(sums.shape[0], dtype=sums.dtype, device=device(sums))
+    jacobian = (identity - weights) / problem.epsilon
+    if isinstance(problem.law, UniformMass):
+        # Shifting τ changes nothing, as a whole or, where plans are nearly permutations, in parts:
+        # the first is fixed, the second damped by an amount that vanishes with the residual.
+        return jacobian + (sums + identity * min(1e-3, here.norm)) / problem.epsilon
+    return jacobian + identity * problem.law.log_slope(xp, here.column - normaliser)
+
+
+def _sinkhorn(problem: LinearProblem, here: _Columns) -> Array:
+    """Return τ after a step that fits each column for itself; it helps where Newton's does not."""
+    return here.column - problem.epsilon * here.residual
+
+
+def _line_search(
+    problem: LinearProblem, here: _Columns, direction: Array, normaliser: float
+) -> _Columns | None:
+    """Return the first point along ``direction`` with a shorter residual, None if none is."""
+    step = 1.0
+    for _ in range(_MAX_HALVINGS):
+        there = _columns(problem, here.column + step * direction, normaliser)
+        if there.norm <= (1 - 1e-4 * step) * here.norm:
+            return there
+        step /= 2
+    return None
+
+
+def _largest(xp: Any, values: Array) -> float:
+    return float(xp.max(xp.abs(values)))

@@ -1,0 +1,384 @@
+"""The solvers: immutable settings that turn predictions into pseudo-labels when called."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, TypeAlias
+
+import numpy as np
+
+from caot.transport.alternating import solve_alternating
+from caot.transport.arrays import Array, Precision
+from caot.transport.imbalance import collapse_floor
+from caot.transport.joint import solve_joint
+from caot.transport.linear import LinearProblem, LinearState, start_state
+from caot.transport.mass import MassLaw, mass_law
+from caot.transport.problem import TransportProblem, transport_problem
+from caot.transport.result import CollapseWarning, Potentials, Status, TransportResult
+
+Scheme: TypeAlias = Literal["joint", "alternating"]
+
+_SCHEMES = {"joint": solve_joint, "alternating": solve_alternating}
+# This share of the mass elsewhere than the predictions put it, and masses are not theirs any more.
+_COLLAPSED_SHARE = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class ConsistentTransport:
+    """Consistency-aware adaptive optimal transport, CAOT (Eq. 4).
+
+    Minimises over the plan Q ≥ 0 and the column masses b ::
+
+        ⟨Q, −log P⟩ + ε1 ⟨Q, log Q − 1⟩ + ε2 Σ_j Ψ(b_j) − ε3 ⟨S, QQᵀ⟩
+        subject to  Q1 = 1/n,  Qᵀ1 = b,  Σ b = 1.
+
+    The last term is linearised around the plan at hand (Eq. 5) and the problem that remains is
+    solved by ``scheme``, in turn, until labels and objective stand still.
+
+    Parameters
+    ----------
+    epsilon
+        ε1 > 0, the weight of the entropy: how soft the plan is.
+    uniformity
+        ε2 > 0, the weight of the penalty Ψ: how even the cluster sizes are; infinity holds them at
+        1/k.
+    consistency
+        ε3 ≥ 0, the weight of the similarity: how strongly similar samples are kept together.
+    max_outer, max_inner
+        Linearisations, and inner steps for each of them (the paper's T1 and T2).
+    scheme
+        ``"joint"`` solves each inner problem for all multipliers at once, exactly (Eq. 11);
+        ``"alternating"`` is Algorithm 2 as printed.
+    outer_tol
+        Stop when no label changes and the objective moves by less than this, relatively; 0 for
+        never.
+    inner_tol
+        Relative accuracy of the column masses at which an inner problem counts as solved.
+    precision
+        ``"float64"``, ``"float32"``, or ``"auto"``: float64 on the CPU and float32 on accelerators.
+
+    Examples
+    --------
+    Two pairs of twins; the second of each pair is undecided and follows its sibling.
+
+    >>> import numpy as np
+    >>> prob = np.array([[0.9, 0.1], [0.5, 0.5], [0.1, 0.9], [0.5, 0.5]])
+    >>> twins = np.kron(np.eye(2), np.ones((2, 2))) - np.eye(4)
+    >>> ConsistentTransport(epsilon=0.1)(np.log(prob), twins).labels
+    array([0, 0, 1, 1])
+
+    References
+    ----------
+    Yao, Gu, Yin and Li. Beyond Looking Up, Try Looking Around: Harmonizing Global Structure and
+    Local Consistency in Optimal Transport for Short Text Clustering. ICML 2026.
+    """
+
+    epsilon: float = 1.0
+    uniformity: float = 100.0
+    consistency: float = 25.0
+    max_outer: int = 10
+    max_inner: int = 10
+    scheme: Scheme = "joint"
+    outer_tol: float = 1e-6
+    inner_tol: float = 1e-9
+    precision: Precision = "auto"
+
+    uses_similarity: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _check_settings(self)
+
+    def __call__(
+        self,
+        log_prob: Array,
+        similarity: Array | None = None,
+        init: TransportResult | None = None,
+    ) -> TransportResult:
+        """Solve for the log-probabilities (n, k) of a batch, or of a whole data set.
+
+        Parameters
+        ----------
+        log_prob
+            log P, (n, k), numpy array or torch tensor; rows of log_softmax.
+        similarity
+            S, (n, n), dense, or sparse (scipy, torch); it need not be symmetric. Without it the
+            problem is that of :class:`AdaptiveTransport`.
+        init
+            An earlier result with as many clusters, to start from. Its plan is used too if it has
+            as many samples.
+        """
+        problem = transport_problem(log_prob, similarity, self.precision)
+        law = mass_law(problem.shape[1], self.uniformity)
+        # Overflow shows in the status; numpy need not say it again.
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
+            solve = _iterate(self, problem, law, _start(problem, law, init))
+            if init is not None and solve.drawn_together(problem):
+                solve = _iterate(self, problem, law, _start(problem, law, None))
+        floor = collapse_floor(
+            problem.shape[1], self.epsilon, self.consistency, problem.mean_similarity
+        )
+        collapsed = solve.drawn_together(problem) and self.uniformity < floor
+        if collapsed:
+            msg = (
+                "the similarity outweighs the penalty and draws the samples into few clusters: use "
+                f"uniformity of at least {floor:.4g}, or a consistency below {self.consistency:g}"
+            )
+            warnings.warn(msg, CollapseWarning, stacklevel=2)
+        return solve.result(problem, collapsed=collapsed)
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptiveTransport:
+    """Entropic transport whose column masses adapt under the penalty Ψ (Eq. 3).
+
+    :class:`ConsistentTransport` without similarity; ``similarity`` is accepted and left aside, so
+    that the solvers can stand for each other. A single inner problem: ``max_inner`` steps at most.
+    """
+
+    epsilon: float = 1.0
+    uniformity: float = 100.0
+    max_inner: int = 100
+    scheme: Scheme = "joint"
+    inner_tol: float = 1e-9
+    precision: Precision = "auto"
+
+    uses_similarity: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        _check_settings(self)
+
+    def __call__(
+        self,
+        log_prob: Array,
+        similarity: Array | None = None,
+        init: TransportResult | None = None,
+    ) -> TransportResult:
+        """Solve for log P, (n, k); see :meth:`ConsistentTransport.__call__`."""
+        return ConsistentTransport(
+            epsilon=self.epsilon,
+            uniformity=self.uniformity,
+            consistency=0.0,
+            max_outer=1,
+            max_inner=self.max_inner,
+            scheme=self.scheme,
+            inner_tol=self.inner_tol,
+            precision=self.precision,
+        )(log_prob, None, init)
+
+
+@dataclass(frozen=True, slots=True)
+class BalancedTransport:
+    """Conventional entropic transport: every cluster receives the mass 1/k (Eq. 1).
+
+    The limit of :class:`AdaptiveTransport` at infinite ``uniformity``. With
+    ``scheme="alternating"`` this is Sinkhorn's algorithm.
+    """
+
+    epsilon: float = 1.0
+    max_inner: int = 100
+    scheme: Scheme = "joint"
+    inner_tol: float = 1e-9
+    precision: Precision = "auto"
+
+    uses_similarity: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        _check_settings(self)
+
+    def __call__(
+        self,
+        log_prob: Array,
+        similarity: Array | None = None,
+        init: TransportResult | None = None,
+    ) -> TransportResult:
+        """Solve for log P, (n, k); see :meth:`ConsistentTransport.__call__`."""
+        adaptive = AdaptiveTransport(
+            epsilon=self.epsilon,
+            uniformity=math.inf,
+            max_inner=self.max_inner,
+            scheme=self.scheme,
+            inner_tol=self.inner_tol,
+            precision=self.precision,
+        )
+        return adaptive(log_prob, similarity, init)
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """No transport: the plan is the prediction itself and the labels its argmax, for comparison."""
+
+    precision: Precision = "auto"
+
+    uses_similarity: ClassVar[bool] = False
+
+    def __call__(
+        self,
+        log_prob: Array,
+        similarity: Array | None = None,
+        init: TransportResult | None = None,
+    ) -> TransportResult:
+        """Return P/n as the plan; nothing is solved."""
+        problem = transport_problem(log_prob, None, self.precision)
+        xp = problem.kind.xp
+        plan = xp.exp(-problem.cost) / problem.shape[0]
+        state = LinearState(
+            row=xp.zeros_like(plan[:, 0]),
+            column=xp.zeros_like(plan[0, :]),
+            normaliser=0.0,
+            mass=xp.sum(plan, axis=0),
+            plan=plan,
+            n_inner=0,
+            solved=True,
+        )
+        objective = float(xp.sum(plan * problem.cost))
+        return _Solve(state, Status.CONVERGED, 0, (objective,), stopped_early=False).result(
+            problem, collapsed=False
+        )
+
+
+Transport: TypeAlias = ConsistentTransport | AdaptiveTransport | BalancedTransport | Prediction
+
+
+@dataclass(frozen=True, slots=True)
+class _Solve:
+    """The end of the outer loop, in the arrays of the computation."""
+
+    state: LinearState
+    status: Status
+    n_outer: int
+    objective: tuple[float, ...]
+    stopped_early: bool
+
+    def drawn_together(self, problem: TransportProblem) -> bool:
+        """Tell whether some cluster has gained far more mass than the predictions gave it."""
+        xp = problem.kind.xp
+        predicted = xp.mean(xp.exp(-problem.cost), axis=0)
+        gained = float(xp.max(self.state.mass - predicted))
+        return problem.coupling is not None and gained > _COLLAPSED_SHARE
+
+    def result(self, problem: TransportProblem, *, collapsed: bool) -> TransportResult:
+        xp, give_back = problem.kind.xp, problem.kind.give_back
+        plan, mass = self.state.plan, self.state.mass
+        labels = xp.astype(xp.argmax(plan, axis=1), xp.int64)
+        if self.status is Status.NON_FINITE:  # argmax of NaN is a number all the same
+            labels = xp.full_like(labels, -1)
+        return TransportResult(
+            plan=give_back(plan),
+            labels=give_back(labels),
+            column_mass=give_back(mass),
+            potentials=Potentials(
+                give_back(self.state.row), give_back(self.state.column), self.state.normaliser
+            ),
+            status=self.status,
+            n_outer=self.n_outer,
+            n_inner=self.state.n_inner,
+            objective=self.objective,
+            row_error=float(xp.max(xp.abs(xp.sum(plan, axis=1) - 1 / problem.shape[0]))),
+            column_error=float(xp.max(xp.abs(xp.sum(plan, axis=0) - mass))),
+            stopped_early=self.stopped_early,
+            collapsed=collapsed,
+        )
+
+
+def _start(problem: TransportProblem, law: MassLaw, init: TransportResult | None) -> LinearState:
+    xp = problem.kind.xp
+    if init is None:
+        return start_state(xp, law, problem.cost)
+    n, k = problem.shape
+    if tuple(init.column_mass.shape) != (k,):
+        msg = f"init has {init.column_mass.shape[0]} clusters, log_prob has {k}: leave init out"
+        raise ValueError(msg)
+    take_in = problem.kind.take_in
+    mass = take_in(init.column_mass)
+    same_samples = tuple(init.plan.shape) == (n, k)
+    return LinearState(
+        row=xp.zeros_like(problem.cost[:, 0]),
+        column=take_in(init.potentials.column),
+        normaliser=init.potentials.normaliser,
+        mass=mass,
+        plan=take_in(init.plan) if same_samples else xp.zeros_like(problem.cost) + mass / n,
+        n_inner=0,
+        solved=False,
+    )
+
+
+def _iterate(
+    solver: ConsistentTransport, problem: TransportProblem, law: MassLaw, state: LinearState
+) -> _Solve:
+    """Linearise, solve, and again: the outer loop of Algorithm 2."""
+    xp, scheme = problem.kind.xp, _SCHEMES[solver.scheme]
+    is_linear = problem.coupling is None or solver.consistency == 0
+    attraction = 0.0 if is_linear else solver.consistency * problem.attraction(state.plan)
+    labels: Array | None = None
+    objective: list[float] = []
+    status = Status.STEP_LIMIT
+    while status is Status.STEP_LIMIT and len(objective) < solver.max_outer:
+        linear = LinearProblem(xp, problem.cost - attraction, solver.epsilon, law)  # Eq. 5
+        state = scheme(linear, state, solver.max_inner, solver.inner_tol)
+        if not is_linear:
+            attraction = solver.consistency * problem.attraction(state.plan)
+        objective.append(_objective(linear, state, problem.cost, attraction))
+        before, labels = labels, xp.argmax(state.plan, axis=1)
+        if not math.isfinite(objective[-1]):
+            status = Status.NON_FINITE
+        elif state.solved and (
+            is_linear or _stands_still(xp, before, labels, objective, solver.outer_tol)
+        ):
+            status = Status.CONVERGED
+    n_outer = len(objective)
+    stopped_early = status is Status.CONVERGED and (
+        n_outer < solver.max_outer or state.n_inner < solver.max_outer * solver.max_inner
+    )
+    return _Solve(state, status, n_outer, tuple(objective), stopped_early)
+
+
+def _objective(
+    linear: LinearProblem, state: LinearState, cost: Array, attraction: Array | float
+) -> float:
+    """Return the value of Eq. 4.
+
+    The entropy follows from the multipliers, ε1 log Q = λ + τ − M, and
+    2⟨S, QQᵀ⟩ = ⟨Q, (S + Sᵀ)Q⟩.
+    """
+    xp, plan = linear.xp, state.plan
+    rows, columns = xp.sum(plan, axis=1), xp.sum(plan, axis=0)
+    entropy = xp.sum(rows * state.row) + xp.sum(columns * state.column)
+    work = xp.sum(plan * (cost - linear.cost - attraction / 2))
+    total = float(entropy) + float(work) - linear.epsilon * float(xp.sum(rows))
+    return total + linear.law.penalty(xp, state.mass)
+
+
+def _stands_still(
+    xp: Any, before: Array | None, labels: Array, objective: list[float], tol: float
+) -> bool:
+    if before is None or not bool(xp.all(before == labels)):
+        return False
+    return abs(objective[-1] - objective[-2]) < tol * (1 + abs(objective[-1]))
+
+
+def _check_settings(solver: Any) -> None:
+    """Check whichever of the settings a solver has."""
+    positive = ("epsilon", "uniformity")
+    for name in positive:
+        value = getattr(solver, name, 1.0)
+        if not value > 0 or (name == "epsilon" and math.isinf(value)):
+            msg = f"{name} must be positive, got {value}"
+            raise ValueError(msg)
+    for name in ("consistency", "outer_tol", "inner_tol"):
+        value = getattr(solver, name, 0.0)
+        if not 0 <= value < math.inf:
+            msg = f"{name} must be at least 0 and finite, got {value}"
+            raise ValueError(msg)
+    for name in ("max_outer", "max_inner"):
+        value = getattr(solver, name, 1)
+        if value < 1:
+            msg = f"{name} must be at least 1, got {value}"
+            raise ValueError(msg)
+    if solver.scheme not in _SCHEMES:
+        msg = f"scheme must be one of {sorted(_SCHEMES)}, got {solver.scheme!r}"
+        raise ValueError(msg)
+    if solver.precision not in ("auto", "float64", "float32"):
+        msg = f"precision must be 'auto', 'float64' or 'float32', got {solver.precision!r}"
+        raise ValueError(msg)
