@@ -1,0 +1,1 @@
+"""Measurements that the documentation quotes; run with ``python -m benchmarks.<name>``."""
