@@ -16,7 +16,7 @@ import numpy as np
 
 from caot.transport import compiled
 from caot.transport.arrays import Array
-from caot.transport.linear import LinearProblem, LinearState, log_sum_exp
+from caot.transport.linear import LinearProblem, LinearState, conditionals, log_sum_exp
 from caot.transport.mass import PenalisedMass
 
 # exp(±30) leaves more than 290 decades on either side in float64 and 20 in float32.
@@ -125,6 +125,5 @@ def _settle_masses(problem: LinearProblem, state: _Sweep, row: Array, column: Ar
 
 def _absorb(problem: LinearProblem, column: Array) -> tuple[Array, Array]:
     """Return the kernel with λ⁰ and τ⁰ absorbed, and λ⁰, which makes its rows sum to one."""
-    exponent = (column - problem.cost) / problem.epsilon
-    log_row = log_sum_exp(problem.xp, exponent, axis=1)
-    return problem.xp.exp(exponent - log_row[:, None]), -problem.epsilon * log_row
+    kernel, log_row = conditionals(problem, column)
+    return kernel, -problem.epsilon * log_row

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from array_api_compat import device
 
 from caot.transport.arrays import Array
-from caot.transport.linear import LinearProblem, LinearState, log_sum_exp
+from caot.transport.linear import LinearProblem, LinearState, conditionals, log_sum_exp
 from caot.transport.mass import UniformMass
 
 _MAX_HALVINGS = 40
@@ -64,18 +64,13 @@ def solve_joint(
 
 def _columns(problem: LinearProblem, column: Array, normaliser: float) -> _Columns:
     xp = problem.xp
-    exponent = (column - problem.cost) / problem.epsilon
-    top = xp.max(exponent, axis=1, keepdims=True)
-    conditional = xp.exp(exponent - top)
-    totals = xp.sum(conditional, axis=1, keepdims=True)
-    conditional /= totals
-    log_row = (top + xp.log(totals))[:, 0]
+    conditional, log_row = conditionals(problem, column)
     sums = xp.mean(conditional, axis=0)
     if float(xp.min(sums)) > float(xp.finfo(sums.dtype).tiny):
         log_sums = xp.log(sums)
     else:  # a column so far away that its sum underflows
-        reach = log_sum_exp(xp, exponent - log_row[:, None], axis=0)
-        log_sums = reach - math.log(problem.n_samples)
+        exponent = (column - problem.cost) / problem.epsilon - log_row[:, None]
+        log_sums = log_sum_exp(xp, exponent, axis=0) - math.log(problem.n_samples)
     mass = problem.law.mass(xp, column - normaliser)
     residual = log_sums - xp.log(mass)
     norm = float(xp.linalg.vector_norm(residual))

@@ -72,3 +72,19 @@ def log_sum_exp(xp: Any, values: Array, axis: int) -> Array:
     """Return log Σ exp along ``axis`` without overflow."""
     top = xp.max(values, axis=axis, keepdims=True)
     return xp.squeeze(top, axis=axis) + xp.log(xp.sum(xp.exp(values - top), axis=axis))
+
+
+def conditionals(problem: LinearProblem, column: Array) -> tuple[Array, Array]:
+    """Return softmax_j((τ_j − M_ij)/ε1), (n, k), and the logarithm of its denominators, (n,).
+
+    The plan with rows of the right mass for given τ is the first, over n; λ of Eq. 7 is
+    −ε1 times the second, plus log n.
+    """
+    xp = problem.xp
+    exponent = (column - problem.cost) / problem.epsilon
+    top = xp.max(exponent, axis=1, keepdims=True)
+    exponent -= top
+    weights = xp.exp(exponent)
+    totals = xp.sum(weights, axis=1, keepdims=True)
+    weights /= totals
+    return weights, (top + xp.log(totals))[:, 0]

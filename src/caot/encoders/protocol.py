@@ -1,0 +1,193 @@
+"""What every encoder offers, and the ragged batch of token ids that text encoders work on."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias, runtime_checkable
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+    from torch import Tensor, nn
+
+    RowIndex: TypeAlias = Sequence[int] | NDArray[np.int64] | NDArray[np.bool_]
+
+# Each encoder says what it reads (texts, arrays, tables) and which batches it maps to vectors.
+Inputs: TypeAlias = Any
+Batch: TypeAlias = Any
+
+
+def row_numbers(rows: RowIndex) -> NDArray[np.int64]:
+    """Turn a list, an integer array or a boolean mask into row numbers."""
+    index = np.asarray(rows)
+    if index.ndim != 1:
+        msg = f"rows must be one-dimensional, got an array of shape {index.shape}"
+        raise ValueError(msg)
+    if index.dtype == np.bool_:
+        return np.flatnonzero(index)
+    if index.size == 0:
+        return np.empty(0, dtype=np.int64)
+    return index.astype(np.int64, casting="same_kind")
+
+
+@runtime_checkable
+class Batchable(Protocol):
+    """Prepared inputs: rows that can be counted, selected and recognised by their content."""
+
+    def __len__(self) -> int: ...
+
+    def take(self, rows: RowIndex) -> Self:
+        """Return the given rows, in that order."""
+        ...
+
+    def digest(self) -> str:
+        """Return a sha256 of the content."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tokens:
+    """Token ids of n texts, one after the other without padding.
+
+    Parameters
+    ----------
+    values : int64 array, shape (total,)
+        The ids of all texts.
+    offsets : int64 array, shape (n + 1,)
+        Text i owns ``values[offsets[i]:offsets[i + 1]]``.
+    """
+
+    values: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        for name, array in (("values", self.values), ("offsets", self.offsets)):
+            if array.ndim != 1 or array.dtype != np.int64:
+                msg = f"{name} must be a 1-D int64 array, got {array.dtype} of shape {array.shape}"
+                raise ValueError(msg)
+        ends = self.offsets
+        whole = ends.size > 0 and ends[0] == 0 and ends[-1] == self.values.size
+        if not whole or bool((np.diff(ends) < 0).any()):
+            msg = "offsets must rise from 0 to the number of values"
+            raise ValueError(msg)
+
+    @classmethod
+    def from_lists(cls, rows: Sequence[Sequence[int]]) -> Self:
+        """Make tokens from one list of ids per text."""
+        offsets = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum([len(row) for row in rows], out=offsets[1:])
+        values = np.fromiter((token for row in rows for token in row), np.int64, int(offsets[-1]))
+        return cls(values, offsets)
+
+    @classmethod
+    def concat(cls, *tokens: Tokens) -> Self:
+        """Put batches one after the other."""
+        lengths = [np.zeros(1, dtype=np.int64), *(part.lengths for part in tokens)]
+        values = [np.empty(0, dtype=np.int64), *(part.values for part in tokens)]
+        return cls(np.concatenate(values), np.cumsum(np.concatenate(lengths)))
+
+    def __len__(self) -> int:
+        return self.offsets.size - 1
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Number of tokens of each text, shape (n,)."""
+        return np.diff(self.offsets)
+
+    def take(self, rows: RowIndex) -> Self:
+        """Return the given texts, in that order; rows may repeat."""
+        index = row_numbers(rows)
+        starts = self.offsets[:-1][index]
+        lengths = self.offsets[1:][index] - starts
+        offsets = np.zeros(index.size + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        shifts = np.repeat(starts - offsets[:-1], lengths)
+        values = self.values[np.arange(int(offsets[-1])) + shifts]
+        return type(self)(values, offsets)
+
+    def padded(self, pad: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return ids padded on the right to the longest text, and the mask, both (n, longest)."""
+        lengths = self.lengths
+        real = np.arange(int(lengths.max(initial=0))) < lengths[:, None]
+        ids = np.full(real.shape, pad, dtype=np.int64)
+        ids[real] = self.values
+        return ids, real.astype(np.int64)
+
+    def digest(self) -> str:
+        """Return a sha256 of the ids and of where each text ends."""
+        content = hashlib.sha256(np.ascontiguousarray(self.offsets).data)
+        content.update(np.ascontiguousarray(self.values).data)
+        return content.hexdigest()
+
+
+@runtime_checkable
+class Encoder(Protocol):
+    """Turns inputs into vectors of one width (Eq. 16), and can be trained from the top down.
+
+    `prepare` does the work that is needed once per text; `forward` maps what `prepare` returned, or
+    rows of it, to vectors. An encoder may accept further kinds of `Batchable` in `forward`, such as
+    activations of frozen layers kept from an earlier pass.
+    """
+
+    @property
+    def name(self) -> str:
+        """The model id or path, as shown to users."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """A sha256 of all that decides the vectors: weights, tokenizer, pooling, maximum length.
+
+        It is costly the first time, and follows the weights when they are trained.
+        """
+        ...
+
+    @property
+    def width(self) -> int:
+        """The length of a vector."""
+        ...
+
+    @property
+    def n_layers(self) -> int:
+        """How many layers `set_trainable` can count; 0 when nothing can be trained."""
+        ...
+
+    @property
+    def max_length(self) -> int | None:
+        """The most tokens of a text that are read; None when there is no limit."""
+        ...
+
+    @property
+    def module(self) -> nn.Module:
+        """Holds the parameters and the training or evaluation mode."""
+        ...
+
+    def prepare(self, inputs: Inputs) -> Batchable:
+        """Check the inputs and do the work needed once: tokenise texts, look through arrays."""
+        ...
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Map n prepared rows to vectors (n, width), in the module's mode and torch's grad mode."""
+        ...
+
+    def encode(
+        self, inputs: Inputs | Batch, batch_size: int = 64, progress: bool = False
+    ) -> NDArray[np.float32]:
+        """Map raw or prepared inputs to vectors (n, width) in evaluation mode, without gradients.
+
+        Equal inputs get bit-identical vectors.
+        """
+        ...
+
+    def set_trainable(self, layers: int | Literal["all", "none"]) -> list[nn.Parameter]:
+        """Leave only the top layers trainable, and return their parameters."""
+        ...
+
+    def save(self, folder: Path) -> None:
+        """Write all that is needed to load the encoder again; never pickle."""
+        ...

@@ -1,0 +1,264 @@
+"""Any sentence-transformers or Hugging Face encoder (Eq. 16)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import torch
+from sentence_transformers.base.modules import Module
+
+from caot.encoders.batching import encode_tokens, evaluation_mode
+from caot.encoders.device import resolve_device
+from caot.encoders.fingerprint import fingerprint, tokenizer_settings, weights_mark
+from caot.encoders.layers import count_top, find_layers, select_trainable, used_parameters
+from caot.encoders.opening import (
+    default_prompt,
+    get_max_length,
+    is_plain,
+    mean_pooled,
+    open_model,
+    set_max_length,
+    set_padding,
+    set_prompt,
+    transformer_of,
+)
+from caot.encoders.protocol import Tokens
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+    from sentence_transformers import SentenceTransformer
+    from torch import Tensor, nn
+
+    from caot.encoders.protocol import Batchable
+
+# Texts tokenised at a time: enough to use the tokenizer's batch call, little padding to strip.
+_CHUNK = 1024
+
+
+class TransformerEncoder:
+    """A transformer with pooling, run and saved by sentence-transformers.
+
+    Parameters
+    ----------
+    module : SentenceTransformer
+        A model whose first part is a transformer; it is used as it is, not copied.
+    name : str
+        The model id or path, as shown to users.
+    """
+
+    def __init__(self, module: SentenceTransformer, *, name: str) -> None:
+        self.module = module
+        self.name = name
+        self._layers = find_layers(transformer_of(module).model)
+        self._prompt = default_prompt(module)
+        # The same for every text: how the input is read, and which tokens the pooling leaves out.
+        read = module.preprocess(["text"], prompt=self._prompt)
+        self._constants: dict[str, Any] = {
+            key: value for key, value in read.items() if key in ("modality", "prompt_length")
+        }
+        self._fingerprint: tuple[tuple[float, ...], str] | None = None
+
+    @classmethod
+    def load(
+        cls,
+        name_or_path: str | os.PathLike[str],
+        *,
+        max_length: int | None = None,
+        pooling: Literal["own", "mean"] = "own",
+        prompt_name: str | None = None,
+        device: str | torch.device | None = None,
+        revision: str | None = None,
+        token: str | bool | None = None,
+        cache_dir: str | os.PathLike[str] | None = None,
+        local_files_only: bool = False,
+        name: str | None = None,
+    ) -> TransformerEncoder:
+        """Load a model by hub id or from a folder; code from a repository is never run.
+
+        Parameters
+        ----------
+        name_or_path : str or path
+            A hub id or a folder, of sentence-transformers or plain Hugging Face layout.
+        max_length : int, optional
+            Texts are cut after this many tokens; None keeps the model's own maximum.
+        pooling : "own" or "mean"
+            "own" keeps the model's pooling, later modules and default prompt; a plain Hugging Face
+            model has none and gets mean pooling. "mean" is the masked mean over tokens without
+            normalisation or prompt, as in the paper.
+        prompt_name : str, optional
+            Which of the model's prompts goes before every text; None means its default, if any.
+        device : str or torch.device, optional
+            None means cuda where available, else mps, else cpu.
+        revision, token, cache_dir, local_files_only
+            As in sentence-transformers.
+        name : str, optional
+            What to show users instead of `name_or_path`.
+        """
+        if pooling not in ("own", "mean"):
+            msg = f'pooling must be "own" or "mean", got {pooling!r}'
+            raise ValueError(msg)
+        module = open_model(
+            name_or_path,
+            device=str(resolve_device(device)),
+            revision=revision,
+            token=token,
+            cache_dir=None if cache_dir is None else str(cache_dir),
+            local_files_only=local_files_only,
+        )
+        if pooling == "mean" or is_plain(module):
+            module = mean_pooled(module)
+        set_prompt(module, prompt_name)
+        set_padding(module)
+        set_max_length(module, max_length)
+        return cls(module, name=str(name_or_path) if name is None else name)
+
+    @property
+    def width(self) -> int:
+        """The length of a vector."""
+        width = self.module.get_embedding_dimension()
+        if width is None:
+            msg = f"the model {self.name!r} does not state the length of its vectors"
+            raise ValueError(msg)
+        return int(width)
+
+    @property
+    def n_layers(self) -> int:
+        """The number of transformer layers."""
+        return len(self._layers)
+
+    @property
+    def max_length(self) -> int | None:
+        """The most tokens of a text that are read, special tokens included."""
+        return get_max_length(self.module)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are, and the vectors that `forward` returns."""
+        return next(self.module.parameters()).device
+
+    @property
+    def fingerprint(self) -> str:
+        """A sha256 of weights, tokenizer, modules, prompt and maximum length."""
+        mark = weights_mark(self.module)
+        if self._fingerprint is None or self._fingerprint[0] != mark:
+            with evaluation_mode(self.module):
+                used = used_parameters(self.module, self._run_any)
+            self._fingerprint = (mark, fingerprint(self.module, used, self._settings()))
+        return self._fingerprint[1]
+
+    def _run_any(self) -> Tensor:
+        return self.forward(self.prepare(["text"]))
+
+    def _settings(self) -> dict[str, Any]:
+        parts = [
+            (type(part).__name__, part.get_config_dict())
+            for part in self.module.children()
+            if isinstance(part, Module)
+        ]
+        return {
+            "modules": parts,
+            "tokenizer": tokenizer_settings(self.module.tokenizer),
+            "prompt": self._prompt,
+            "max_length": self.max_length,
+            "width": self.width,
+        }
+
+    def prepare(self, inputs: Iterable[str]) -> Tokens:
+        """Tokenise the texts, with the model's prompt and cut to the maximum length."""
+        texts = _checked(inputs)
+        order = np.argsort([len(text) for text in texts], kind="stable")
+        parts = []
+        for start in range(0, len(texts), _CHUNK):
+            chunk = [texts[row] for row in order[start : start + _CHUNK]]
+            parts.append(_ragged(self.module.preprocess(chunk, prompt=self._prompt)))
+        tokens = Tokens.concat(*parts).take(np.argsort(order, kind="stable"))
+        empty = np.flatnonzero(tokens.lengths == 0)
+        if empty.size:
+            msg = f"text {empty[0]} ({texts[empty[0]]!r}) has no tokens: remove or fill such texts"
+            raise ValueError(msg)
+        return tokens
+
+    def forward(self, batch: Batchable) -> Tensor:
+        """Map n tokenised texts to vectors (n, width), padded to the longest of them.
+
+        Padding goes to the right for decoders too: positions then do not depend on the batch, and
+        pooling finds the last token by the mask.
+        """
+        if not isinstance(batch, Tokens):
+            msg = f"forward takes Tokens, as prepare() returns them, got {type(batch).__name__}"
+            raise TypeError(msg)
+        ids, mask = batch.padded(self.module.tokenizer.pad_token_id)
+        features: dict[str, Any] = {
+            "input_ids": torch.from_numpy(ids).to(self.device),
+            "attention_mask": torch.from_numpy(mask).to(self.device),
+            **self._constants,
+        }
+        vectors: Tensor = self.module(features)["sentence_embedding"]
+        # A model may keep only the first numbers of each vector (its `truncate_dim`).
+        return vectors[:, : self.width]
+
+    def encode(
+        self,
+        inputs: Iterable[str] | Tokens,
+        batch_size: int = 64,
+        progress: bool = False,
+    ) -> NDArray[np.float32]:
+        """Encode texts, or tokens from `prepare`, in evaluation mode without gradients.
+
+        Each distinct text is encoded once, in batches of similar length. Returns (n, width).
+        """
+        tokens = inputs if isinstance(inputs, Tokens) else self.prepare(inputs)
+        return encode_tokens(
+            self.forward,
+            self.module,
+            tokens,
+            width=self.width,
+            batch_size=batch_size,
+            progress=progress,
+        )
+
+    def set_trainable(self, layers: int | Literal["all", "none"]) -> list[nn.Parameter]:
+        """Leave the top layers, and what follows them, trainable; return these parameters.
+
+        Parameters
+        ----------
+        layers : int, "all" or "none"
+            How many layers, counted from the output; embeddings are trained with "all" alone.
+        """
+        n_top = count_top(layers, self.n_layers)
+        with evaluation_mode(self.module):
+            return select_trainable(self.module, self._layers, n_top, self._run_any)
+
+    def save(self, folder: Path) -> None:
+        """Write a sentence-transformers folder that holds exactly these modules (safetensors)."""
+        self.module.save_pretrained(str(folder), create_model_card=False, safe_serialization=True)
+
+
+def _checked(inputs: Iterable[object]) -> list[str]:
+    if isinstance(inputs, str):
+        msg = "expected a list of texts, got one string: wrap it in a list"
+        raise TypeError(msg)
+    texts: list[str] = []
+    for row, text in enumerate(inputs):
+        if not isinstance(text, str):
+            msg = f"text {row} is a {type(text).__name__}, not a string: {text!r}"
+            raise TypeError(msg)
+        texts.append(text)
+    return texts
+
+
+def _ragged(features: dict[str, Any]) -> Tokens:
+    """Strip the padding from a tokenised batch."""
+    real = features["attention_mask"].bool()
+    if "token_type_ids" in features and bool(features["token_type_ids"][real].any()):
+        msg = "models whose tokenizer marks segments within one text (XLNet) are not supported"
+        raise ValueError(msg)
+    lengths = real.sum(dim=1).numpy()
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return Tokens(features["input_ids"][real].numpy().astype(np.int64, copy=False), offsets)

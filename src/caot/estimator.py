@@ -1,0 +1,430 @@
+"""The method as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from numbers import Integral
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
+from sklearn.utils.validation import check_is_fitted
+
+from caot import persistence
+from caot.augment import Augmenter, check_augmenter
+from caot.encoders import Encoder, Features
+from caot.fitting import FitPlan, FitRequest
+from caot.imbalance import Imbalance, ImbalanceSpec, check_imbalance
+from caot.inputs import EMPTY_OWN, Inputs, read_inputs
+from caot.settings import (
+    MODES,
+    FineTune,
+    Mode,
+    Variant,
+    check_device,
+    check_finetune,
+    seconds,
+)
+from caot.training import Callback, EndReason, History, Networks
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+logger = logging.getLogger("caot")
+
+_LEAST_INTEGERS = {
+    "n_clusters": 2,
+    "max_iter": 1,
+    "warmup_iter": 0,
+    "batch_size": 2,
+    "max_length": 1,
+    "random_state": 0,
+    "verbose": 0,
+}
+_MAY_BE_NONE = ("max_iter", "warmup_iter", "max_length")
+
+Probabilities = NDArray[np.float32]
+
+
+class EmptyClusterWarning(UserWarning):
+    """Fewer clusters hold texts than were asked for."""
+
+
+class CAOT(ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
+    """Short-text clustering by consistency-aware adaptive optimal transport.
+
+    Fine-tunes a sentence encoder, or networks on top of a frozen one, without labels: pseudo-labels
+    from optimal transport (Eq. 4) teach the networks, which in turn improve the pseudo-labels.
+
+    Parameters
+    ----------
+    n_clusters
+        The number of clusters, at least 2.
+    encoder
+        "auto" (the embedded all-MiniLM-L6-v2), "paper" (the paper's DistilBERT), a hub id, a
+        folder, or an :class:`~caot.encoders.Encoder`. A matrix of numbers as X needs none.
+    finetune
+        Which encoder layers learn: "all", a number of top layers, "none", or "auto".
+    augmenter
+        How the two views of a text are made: "auto", a name, an :class:`~caot.augment.Augmenter` or
+        a function of a list of texts; ``fit(views=...)`` takes precedence.
+    imbalance
+        How uneven the clusters are: "auto", "balanced", "slight", "imbalanced", "severe", or the
+        penalty weight ε2 as a number.
+    mode
+        "default", or "faithful": the paper as printed.
+    max_iter, warmup_iter
+        Iterations, and how many of them are warm-up (30 % by default). By default 2,000 in faithful
+        mode, 1,000 for a frozen encoder, 400 for one that learns.
+    batch_size
+        Samples an iteration.
+    max_length
+        The most tokens of a text that are read; None is the encoder's own, 32 in faithful mode.
+    epsilon, consistency
+        ε1 and ε3 of the transport (Eq. 4).
+    contrast_weight, temperature_instance, temperature_attention
+        Weight of L_I and the temperatures of L_I and L_A (Eqs. 19, 23, 26).
+    learning_rate, learning_rate_encoder
+        Adam's step sizes of the networks and of the encoder; None for the encoder's is 5e-6 in
+        faithful mode, else 1e-4 for top layers and 2e-5 for all.
+    on_empty
+        "error", or "own-cluster": texts without content get the label ``n_clusters``.
+    time_budget
+        Training ends after this time, as seconds or "10min"; results then depend on the machine's
+        speed.
+    device
+        "cpu", "cuda", ...; None takes the best at hand.
+    variant
+        Choices that the paper leaves open, see :class:`~caot.Variant`.
+    random_state
+        Seed of everything random: the same seed, data and thread count give the same labels.
+    verbose
+        1 shows progress.
+
+    Attributes
+    ----------
+    labels_
+        (n,) int64, the cluster of each text.
+    cluster_centers_
+        (k, width) means of ``transform(X)`` by cluster; NaN for an empty one.
+    cluster_sizes_
+        (k,) how many texts each cluster holds; one more with ``on_empty="own-cluster"``, as in
+        ``cluster_centers_``.
+    has_own_cluster_
+        Whether empty texts have a cluster of their own.
+    imbalance_
+        :class:`~caot.imbalance.Imbalance`: the penalty weight and where it comes from.
+    history_
+        :class:`~caot.training.History` of the run.
+    n_iter_
+        Iterations done, the head start included.
+    end_reason_
+        Why training ended.
+    sample_ids_
+        What ``fit(sample_ids=...)`` was given.
+
+    Examples
+    --------
+    >>> from caot import CAOT
+    >>> model = CAOT(n_clusters=20).fit(texts)  # doctest: +SKIP
+    >>> model.predict(["how do I join two tables?"])  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        encoder: str | os.PathLike[str] | Encoder = "auto",
+        finetune: FineTune = "auto",
+        augmenter: str | Augmenter | Callable[[list[str]], object] = "auto",
+        imbalance: ImbalanceSpec = "auto",
+        mode: Mode = "default",
+        max_iter: int | None = None,
+        warmup_iter: int | None = None,
+        batch_size: int = 200,
+        max_length: int | None = None,
+        epsilon: float = 1.0,
+        consistency: float = 25.0,
+        contrast_weight: float = 5.0,
+        temperature_instance: float = 1.0,
+        temperature_attention: float = 1.0,
+        learning_rate: float = 5e-4,
+        learning_rate_encoder: float | None = None,
+        on_empty: Literal["error", "own-cluster"] = "error",
+        time_budget: float | str | None = None,
+        device: str | None = None,
+        variant: Variant | None = None,
+        random_state: int = 0,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.encoder = encoder
+        self.finetune = finetune
+        self.augmenter = augmenter
+        self.imbalance = imbalance
+        self.mode = mode
+        self.max_iter = max_iter
+        self.warmup_iter = warmup_iter
+        self.batch_size = batch_size
+        self.max_length = max_length
+        self.epsilon = epsilon
+        self.consistency = consistency
+        self.contrast_weight = contrast_weight
+        self.temperature_instance = temperature_instance
+        self.temperature_attention = temperature_attention
+        self.learning_rate = learning_rate
+        self.learning_rate_encoder = learning_rate_encoder
+        self.on_empty = on_empty
+        self.time_budget = time_budget
+        self.device = device
+        self.variant = variant
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Iterable[str] | ArrayLike,
+        y: object = None,
+        *,
+        views: tuple[Iterable[str] | ArrayLike, Iterable[str] | ArrayLike] | None = None,
+        sample_ids: Sequence[object] | None = None,
+        callbacks: Sequence[Callback] = (),
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: int = 100,
+    ) -> Self:
+        """Cluster the texts, or the rows of a matrix of numbers.
+
+        Parameters
+        ----------
+        X
+            n texts (list, array, Series), or vectors (n, width).
+        y
+            Ignored: labels never reach training.
+        views
+            Two augmented views of X, in the same order.
+        sample_ids
+            Names of the n samples, kept as ``sample_ids_``.
+        callbacks
+            Functions that are called with every training event and cannot change the result.
+        checkpoint
+            A file that the state is written to every ``checkpoint_every`` iterations and at the
+            end. If it exists, training goes on from it, bit for bit; interrupted training loses
+            at most what came after the last write.
+        """
+        started = time.monotonic()
+        self._check_parameters()
+        inputs = read_inputs(X, on_empty=self.on_empty)
+        if sample_ids is not None and len(sample_ids) != len(inputs):
+            msg = f"sample_ids has {len(sample_ids)} entries for {len(inputs)} samples"
+            raise ValueError(msg)
+        plan = FitPlan.make(self._request(), inputs, views)
+        outcome = plan.run(
+            deadline=started + seconds(self.time_budget),
+            callbacks=callbacks,
+            checkpoint=None if checkpoint is None else Path(checkpoint),
+            checkpoint_every=checkpoint_every,
+        )
+        self._take(plan.encoder, outcome.networks, outcome.imbalance)
+        self.history_: History = outcome.history
+        self.n_iter_ = outcome.n_iter
+        self.end_reason_: EndReason = outcome.reason
+        self.sample_ids_ = None if sample_ids is None else list(sample_ids)
+        self._label(inputs, plan.final_embeddings())
+        self._warn_about(outcome.reason)
+        return self
+
+    def predict(
+        self,
+        X: Iterable[str] | ArrayLike,
+        *,
+        min_confidence: float | None = None,
+        batch_size: int = 64,
+    ) -> NDArray[np.int64]:
+        """Return the cluster of each text, (n,); −1 where the confidence is below the minimum."""
+        probabilities = self.predict_proba(X, batch_size=batch_size)
+        labels: NDArray[np.int64] = probabilities.argmax(axis=1).astype(np.int64)
+        if min_confidence is not None:
+            labels[probabilities.max(axis=1) < min_confidence] = -1
+        return labels
+
+    def predict_proba(
+        self,
+        X: Iterable[str] | ArrayLike,
+        *,
+        batch_size: int = 64,
+    ) -> Probabilities:
+        """Return each cluster's probability, (n, k), and that of the empty texts' own, if any."""
+        check_is_fitted(self)
+        inputs = self._read(X)
+        return self._probabilities(inputs, self._embed(inputs, batch_size))
+
+    def transform(
+        self,
+        X: Iterable[str] | ArrayLike,
+        *,
+        batch_size: int = 64,
+    ) -> NDArray[np.float32]:
+        """Return the embeddings of the fitted encoder, (n, width)."""
+        check_is_fitted(self)
+        return self._embed(self._read(X), batch_size)
+
+    def save_pretrained(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the model: a sentence-transformers folder with the networks and a model card.
+
+        All or nothing: an interrupted save leaves what was there before.
+        """
+        check_is_fitted(self)
+        persistence.save(self, Path(folder), overwrite=overwrite)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        name_or_folder: str | os.PathLike[str],
+        *,
+        revision: str | None = None,
+        token: str | bool | None = None,
+        cache_dir: str | os.PathLike[str] | None = None,
+        local_files_only: bool = False,
+        device: str | None = None,
+    ) -> Self:
+        """Load a saved model from a folder, or from a model hub by its id."""
+        folder = persistence.locate(
+            name_or_folder,
+            revision=revision,
+            token=token,
+            cache_dir=cache_dir,
+            local_files_only=local_files_only,
+        )
+        return persistence.load(cls, folder, device=device)
+
+    def push_to_hub(self, repo_id: str, *, token: str | None = None, private: bool = True) -> str:
+        """Upload the model to a model hub, by default where only you see it; return its address."""
+        check_is_fitted(self)
+        return persistence.push(self, repo_id, token=token, private=private)
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tell scikit-learn that X is text."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = True
+        tags.non_deterministic = False
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.cluster_centers_.shape[1])
+
+    def _check_parameters(self) -> None:
+        """Check what can be checked before any work; the rest is checked by its component."""
+        for name, least in _LEAST_INTEGERS.items():
+            value = getattr(self, name)
+            if value is None and name in _MAY_BE_NONE:
+                continue
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+                msg = f"{name} must be an integer of at least {least}, got {value!r}"
+                raise ValueError(msg)
+        for name, value, choices in (
+            ("mode", self.mode, MODES),
+            ("on_empty", self.on_empty, ("error", EMPTY_OWN)),
+        ):
+            if value not in choices:
+                msg = f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}"
+                raise ValueError(msg)
+        if self.variant is not None and not isinstance(self.variant, Variant):
+            msg = f"variant must be a caot.Variant, got {type(self.variant).__name__}"
+            raise TypeError(msg)
+        check_augmenter(self.augmenter)
+        check_device(self.device)
+        check_finetune(self.finetune)
+        check_imbalance(self.imbalance)
+        seconds(self.time_budget)
+
+    def _request(self) -> FitRequest:
+        names = (name for name in FitRequest.__dataclass_fields__ if name != "variant")
+        return FitRequest(
+            variant=self.variant or Variant(), **{name: getattr(self, name) for name in names}
+        )
+
+    def _take(self, encoder: Encoder, networks: Networks, imbalance: Imbalance) -> None:
+        """Keep what prediction needs."""
+        self.encoder_: Encoder = encoder
+        self.networks_: Networks = networks.eval()
+        self.imbalance_: Imbalance = imbalance
+        self.has_own_cluster_ = self.on_empty == EMPTY_OWN
+        if isinstance(encoder, Features):
+            self.n_features_in_ = encoder.width
+        elif hasattr(self, "n_features_in_"):  # of an earlier fit
+            del self.n_features_in_
+
+    def _read(self, values: Iterable[str] | ArrayLike) -> Inputs:
+        return read_inputs(values, on_empty=EMPTY_OWN if self.has_own_cluster_ else "error")
+
+    def _embed(self, inputs: Inputs, batch_size: int) -> NDArray[np.float32]:
+        if inputs.is_vectors != isinstance(self.encoder_, Features):
+            kinds = ("texts", "vectors") if inputs.is_vectors else ("vectors", "texts")
+            msg = f"the model was fitted on {kinds[0]}, X holds {kinds[1]}"
+            raise TypeError(msg)
+        return self.encoder_.encode(inputs.values, batch_size=batch_size)
+
+    def _probabilities(self, inputs: Inputs, vectors: NDArray[np.float32]) -> Probabilities:
+        with torch.inference_mode():
+            device = next(self.networks_.parameters()).device
+            log_prob = self.networks_.predict(torch.tensor(vectors, device=device))
+        probabilities: Probabilities = log_prob.exp().cpu().numpy()
+        if not self.has_own_cluster_:
+            return probabilities
+        own = inputs.empty[:, None].astype(np.float32)
+        return np.hstack([probabilities * (1 - own), own])
+
+    def _label(self, inputs: Inputs, vectors: NDArray[np.float32]) -> None:
+        """Set the labels and what follows from them: a last pass in float32."""
+        probabilities = self._probabilities(inputs, vectors)
+        self.labels_ = probabilities.argmax(axis=1).astype(np.int64)
+        n_labels = probabilities.shape[1]
+        sizes = np.bincount(self.labels_, minlength=n_labels)
+        sums = np.zeros((n_labels, vectors.shape[1]))
+        np.add.at(sums, self.labels_, vectors)
+        with np.errstate(invalid="ignore"):
+            self.cluster_centers_ = (sums / sizes[:, None]).astype(np.float32)
+        self.cluster_sizes_ = sizes
+
+    def _warn_about(self, reason: EndReason) -> None:
+        used = int(np.count_nonzero(self.cluster_sizes_[: self.n_clusters]))
+        weight = f"{self.imbalance_.uniformity:g}"
+        if used < self.n_clusters:
+            why = (
+                "small clusters lost their texts to larger ones: ask for fewer clusters, or use a "
+            )
+            why += f"higher penalty weight than imbalance={weight}"
+            if self.history_.collapsed.any():
+                why = "the similarity drew texts together against the predictions: use a higher "
+                why += f"penalty weight than imbalance={weight}, or a lower consistency"
+            msg = f"only {used} of {self.n_clusters} clusters hold texts; {why}"
+            warnings.warn(msg, EmptyClusterWarning, stacklevel=3)
+        if reason is EndReason.DIVERGED:
+            msg = f"training stopped after {self.n_iter_} iterations because {reason.value}: "
+            msg += "use lower learning rates, or check the inputs for extreme values"
+            warnings.warn(msg, RuntimeWarning, stacklevel=3)
+        elif reason is EndReason.TIME and not self.history_.change_rate.size:
+            msg = f"{reason.value} after {self.n_iter_} iterations, before any transport: the "
+            msg += "labels mean little. Give more time, or set a smaller max_iter"
+            warnings.warn(msg, RuntimeWarning, stacklevel=3)
+        elif reason is EndReason.TIME:
+            logger.info("training stopped after %d iterations: %s", self.n_iter_, reason.value)
+
+    def _restore(self, attributes: dict[str, Any]) -> None:
+        """Set fitted attributes that a saved model brings."""
+        for name, value in attributes.items():
+            setattr(self, name, value)

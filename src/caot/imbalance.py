@@ -1,0 +1,88 @@
+"""How uneven the clusters are taken to be, and the penalty weight that follows (Eqs. 13 to 15)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caot.transport import (
+    IMBALANCE_LEVELS,
+    collapse_floor,
+    effective_imbalance,
+    imbalance_level,
+)
+
+ImbalanceSpec: TypeAlias = Literal["auto", "balanced", "slight", "imbalanced", "severe"] | float
+
+
+@dataclass(frozen=True, slots=True)
+class Imbalance:
+    """The penalty weight ε2 of a run and where it comes from.
+
+    Attributes
+    ----------
+    uniformity
+        ε2 as used.
+    level
+        The paper's level; None when ε2 was given as a number.
+    coefficient
+        The coefficient of variation of the K-means sizes (Eq. 14); None when not estimated.
+    floor
+        The least ε2 at which uniform masses are stable (Eq. 13); 0 in faithful mode.
+    """
+
+    uniformity: float
+    level: str | None
+    coefficient: float | None
+    floor: float
+
+
+def check_imbalance(spec: object) -> None:
+    """Raise unless ``spec`` is "auto", a level, or a positive number."""
+    if isinstance(spec, str) and (spec == "auto" or spec in IMBALANCE_LEVELS):
+        return
+    if isinstance(spec, Real) and not isinstance(spec, bool) and float(spec) > 0:
+        return
+    names = ", ".join(repr(name) for name in ("auto", *IMBALANCE_LEVELS))
+    msg = (
+        f"imbalance must be one of {names}, or a positive number (the penalty weight), got {spec!r}"
+    )
+    raise ValueError(msg)
+
+
+def resolve_imbalance(
+    spec: ImbalanceSpec,
+    *,
+    kmeans_labels: NDArray[np.int64],
+    n_clusters: int,
+    epsilon: float,
+    consistency: float,
+    use_floor: bool,
+    scale: float = 1.0,
+) -> Imbalance:
+    """Return the penalty weight that ``spec`` means for these data.
+
+    Parameters
+    ----------
+    spec
+        "auto" estimates the level from the K-means sizes; a level's name; or ε2 itself, which is
+        taken as it is.
+    kmeans_labels
+        K-means labels of the embeddings, (n,).
+    n_clusters, epsilon, consistency
+        k, ε1 and ε3, which decide the floor.
+    use_floor
+        Whether ε2 is raised to the floor; not in faithful mode.
+    scale
+        Multiplies ε2 (see :class:`~caot.Variant`).
+    """
+    floor = collapse_floor(n_clusters, epsilon, consistency) if use_floor else 0.0
+    if not isinstance(spec, str):
+        return Imbalance(scale * float(spec), None, None, floor)
+    coefficient = effective_imbalance(kmeans_labels, n_clusters) if spec == "auto" else None
+    level = spec if coefficient is None else imbalance_level(coefficient)
+    return Imbalance(max(scale * IMBALANCE_LEVELS[level], floor), level, coefficient, floor)

@@ -1,0 +1,212 @@
+"""Saved models: a sentence-transformers folder, the networks in safetensors, settings in JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+
+import caot
+from caot.encoders import Encoder, Features
+from caot.imbalance import Imbalance
+from caot.model_card import model_card
+from caot.settings import Variant
+from caot.training import Networks, TrainingConfig
+
+if TYPE_CHECKING:
+    from caot.estimator import CAOT
+
+FORMAT_VERSION = 1
+CONFIG_FILE = "config_caot.json"
+NETWORKS_FILE = "caot_networks.safetensors"
+FEATURES_FILE = "features.json"
+
+# Settings that belong to the machine or the moment of fitting; the variant has its own place.
+_NOT_SAVED = ("device", "verbose", "variant")
+_PLAIN = (str, int, float, bool, type(None))
+_FITTED_ARRAYS = ("labels_", "cluster_centers_", "cluster_sizes_")
+
+Model = TypeVar("Model", bound="CAOT")
+
+
+class ModelFormatError(ValueError):
+    """A folder that is not a saved model, or one of a newer version."""
+
+
+def save(model: CAOT, folder: Path, *, overwrite: bool) -> None:
+    """Write ``model`` to ``folder``, all or nothing."""
+    if folder.exists() and not overwrite and any(folder.iterdir()):
+        msg = f"{folder} exists and is not empty: choose another folder, or pass overwrite=True"
+        raise FileExistsError(msg)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
+    try:
+        _write(model, fresh)
+        fresh.chmod(0o755)
+        _swap(fresh, folder)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def locate(
+    name_or_folder: str | os.PathLike[str],
+    *,
+    revision: str | None,
+    token: str | bool | None,
+    cache_dir: str | os.PathLike[str] | None,
+    local_files_only: bool,
+) -> Path:
+    """Return the folder of a saved model, fetched from the hub if it is not a folder."""
+    folder = Path(name_or_folder)
+    if folder.is_dir():
+        return folder
+    if folder.is_absolute() or len(folder.parts) != 2 or str(name_or_folder).startswith("."):
+        msg = f"there is no folder {name_or_folder}, and it is not a hub id such as 'name/model'"
+        raise FileNotFoundError(msg)
+    from huggingface_hub import snapshot_download  # noqa: PLC0415 - only for models of the hub
+
+    fetched = snapshot_download(
+        str(name_or_folder),
+        revision=revision,
+        token=token,
+        cache_dir=None if cache_dir is None else Path(cache_dir),
+        local_files_only=local_files_only,
+    )
+    return Path(fetched)
+
+
+def load(kind: type[Model], folder: Path, *, device: str | None) -> Model:
+    """Read a saved model."""
+    config = _read_config(folder)
+    variant = Variant(**config["variant"])
+    model = kind(**config["parameters"], variant=variant, device=device)
+    encoder = _load_encoder(folder, config, device)
+    with safe_open(folder / NETWORKS_FILE, framework="pt") as file:
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    shape = TrainingConfig(n_clusters=config["n_clusters"], attention=variant.attention)
+    networks = Networks(config["width"], shape)
+    prefix = "networks."
+    networks.load_state_dict(
+        {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
+    )
+    place = next(encoder.module.parameters(), torch.empty(0)).device
+    model._take(encoder, networks.to(place), Imbalance(**config["imbalance"]))
+    arrays: dict[str, Any] = {name: tensors[name].numpy() for name in _FITTED_ARRAYS}
+    absent = {"history_": None, "end_reason_": None, "sample_ids_": None}
+    model._restore({**arrays, **absent, "n_iter_": config["n_iter"]})
+    return model
+
+
+def push(model: CAOT, repo_id: str, *, token: str | None, private: bool) -> str:
+    """Upload a model; return its address."""
+    from huggingface_hub import HfApi  # noqa: PLC0415 - only when uploading
+
+    api = HfApi(token=token)
+    api.create_repo(repo_id, private=private, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        _write(model, Path(folder))
+        return str(api.upload_folder(folder_path=folder, repo_id=repo_id))
+
+
+def _write(model: CAOT, folder: Path) -> None:
+    encoder: Encoder = model.encoder_
+    encoder.save(folder)
+    tensors = {f"networks.{n}": t.contiguous() for n, t in model.networks_.state_dict().items()}
+    for name in _FITTED_ARRAYS:
+        tensors[name] = torch.from_numpy(np.ascontiguousarray(getattr(model, name)))
+    save_file(tensors, folder / NETWORKS_FILE)
+    text = json.dumps(_config(model), indent=2, sort_keys=True)
+    (folder / CONFIG_FILE).write_text(text + "\n", encoding="utf-8")
+    (folder / "README.md").write_text(model_card(model), encoding="utf-8")
+    for path in folder.rglob("*"):
+        if path.is_file():
+            _sync(path)
+
+
+def _config(model: CAOT) -> dict[str, Any]:
+    return {
+        "format_version": FORMAT_VERSION,
+        "versions": library_versions(),
+        "encoder": model.encoder_.name,
+        "n_clusters": int(model.n_clusters),
+        "n_iter": int(model.n_iter_),
+        "width": int(model.encoder_.width),
+        "imbalance": asdict(model.imbalance_),
+        "variant": asdict(model.variant or Variant()),
+        "parameters": _plain_parameters(model),
+    }
+
+
+def _plain_parameters(model: CAOT) -> dict[str, Any]:
+    """Return the parameters that JSON can hold; an encoder or augmenter object is left out."""
+    parameters = model.get_params(deep=False)
+    plain = {n: v.item() if isinstance(v, np.generic) else v for n, v in parameters.items()}
+    return {n: v for n, v in plain.items() if n not in _NOT_SAVED and isinstance(v, _PLAIN)}
+
+
+def library_versions() -> dict[str, str]:
+    """Return the versions that results depend on."""
+    from importlib.metadata import version  # noqa: PLC0415
+
+    names = ("numpy", "scikit-learn", "torch", "transformers", "sentence-transformers")
+    return {"caot": caot.__version__, **{name: version(name) for name in names}}
+
+
+def _read_config(folder: Path) -> dict[str, Any]:
+    path = folder / CONFIG_FILE
+    if not path.is_file():
+        msg = f"{folder} is not a saved model: it has no {CONFIG_FILE}"
+        raise ModelFormatError(msg)
+    config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    if config["format_version"] > FORMAT_VERSION:
+        written = config["versions"]["caot"]
+        msg = (
+            f"{folder} was saved by caot {written} in a newer format ({config['format_version']}, "
+            f"this version reads up to {FORMAT_VERSION}): upgrade with pip install -U caot"
+        )
+        raise ModelFormatError(msg)
+    return config
+
+
+def _load_encoder(folder: Path, config: dict[str, Any], device: str | None) -> Encoder:
+    if (folder / FEATURES_FILE).is_file():
+        return Features.load(folder, device=device or "cpu")
+    from caot.encoders import TransformerEncoder  # noqa: PLC0415 - brings in transformers
+
+    return TransformerEncoder.load(folder, device=device)
+
+
+def _swap(fresh: Path, folder: Path) -> None:
+    """Put ``fresh`` in the place of ``folder``."""
+    if folder.exists():
+        old = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-old-"))
+        folder.replace(old / "model")
+        try:
+            fresh.replace(folder)
+        except OSError:
+            (old / "model").replace(folder)
+            raise
+        finally:
+            shutil.rmtree(old, ignore_errors=True)
+    else:
+        fresh.replace(folder)
+    _sync(folder.parent)
+
+
+def _sync(path: Path) -> None:
+    if path.is_dir() and os.name == "nt":  # Windows cannot open folders
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,328 @@
+"""Algorithm 1: warm-up, head start, and the interactive stage of E- and M-steps."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from caot.encoders import Encoder
+from caot.kmeans import kmeans
+from caot.losses import attention_contrast, instance_contrast, pseudo_label_loss
+from caot.metrics import change_rate
+from caot.networks import Attention
+from caot.training.config import Stage, TrainingConfig
+from caot.training.data import Sampler, TrainingData
+from caot.training.events import (
+    Callback,
+    EndReason,
+    Event,
+    Finished,
+    StageStarted,
+    StepDone,
+    TargetsMade,
+)
+from caot.training.history import History, Recorder
+from caot.training.model import Networks
+from caot.training.similarity import batch_similarity
+from caot.training.state import Snapshot
+from caot.transport import CollapseWarning, Status, TransportResult
+
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+
+# How often the state is kept in memory to fall back on when a loss is not finite.
+_KEEP_EVERY = 50
+
+
+class Losses(NamedTuple):
+    """The losses of an iteration; zero where one has no part."""
+
+    instance: Tensor | None = None  # L_I
+    attention: Tensor | None = None  # L_A
+    pseudo_label: Tensor | None = None  # L_P
+
+    def total(self, contrast_weight: float) -> Tensor:
+        """Return L of the stage (Eqs. 25 and 26)."""
+        parts = (self.attention, self.pseudo_label)
+        terms = [part for part in parts if part is not None]
+        if self.instance is not None and contrast_weight > 0:
+            terms.append(contrast_weight * self.instance)
+        return torch.stack(terms).sum()
+
+
+class Trainer:
+    """Runs Algorithm 1 on an encoder, whose trainable parameters it updates, and three networks.
+
+    Parameters
+    ----------
+    encoder
+        Φ, with its trainable layers already chosen.
+    data
+        The samples in three views, prepared for the encoder.
+    config
+        All settings.
+    parameters
+        The encoder's trainable parameters, as ``set_trainable`` returned them; none when frozen.
+    callbacks
+        Observers, called with every event.
+    kmeans_labels
+        K-means labels of the samples, (n,), if they are known already.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        data: TrainingData,
+        config: TrainingConfig,
+        parameters: Sequence[nn.Parameter] = (),
+        callbacks: Sequence[Callback] = (),
+        *,
+        kmeans_labels: NDArray[np.int64] | None = None,
+    ) -> None:
+        self.encoder, self.data, self.config = encoder, data, config
+        self.callbacks = tuple(callbacks)
+        self.parameters = list(parameters)
+        self.device = _device_of(encoder)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(config.random_state)
+            self.networks = Networks(encoder.width, config).to(self.device)
+            self.rng_state = torch.get_rng_state()
+        self.optimizer = self._make_optimizer()
+        self.noise = torch.Generator(self.device).manual_seed(config.random_state)
+        self.sampler = Sampler(len(data), config.schedule.batch_size, config.random_state)
+        self.recorder = Recorder(config.n_clusters)
+        self.iteration = 0
+        unknown = np.full(len(data), -1, dtype=np.int64)
+        self.kmeans_labels = unknown if kmeans_labels is None else kmeans_labels
+        self.last_labels = unknown.copy()
+
+    @property
+    def history(self) -> History:
+        """The record so far."""
+        return self.recorder.history()
+
+    def run(
+        self,
+        deadline: float = math.inf,
+        keep: Callable[[Snapshot], None] | None = None,
+        keep_every: int = _KEEP_EVERY,
+    ) -> EndReason:
+        """Do the iterations that are left.
+
+        Parameters
+        ----------
+        deadline
+            Stop when ``time.monotonic()`` has passed this.
+        keep
+            Given the state every ``keep_every`` iterations, at the end, and, as it last was, when
+            interrupted.
+        """
+        schedule, reason = self.config.schedule, EndReason.COMPLETED
+        good = Snapshot.take(self)
+        try:
+            with torch.random.fork_rng(devices=[]):
+                torch.set_rng_state(self.rng_state)
+                while self.iteration < schedule.total and reason is EndReason.COMPLETED:
+                    if time.monotonic() > deadline:
+                        reason = EndReason.TIME
+                    elif not self._iterate(schedule.stage(self.iteration)):
+                        good.restore(self)
+                        reason = EndReason.DIVERGED
+                    else:
+                        self.iteration += 1
+                        self.rng_state = torch.get_rng_state()
+                    if self.iteration % keep_every == 0:
+                        good = Snapshot.take(self)
+                        _pass_on(good, keep)
+        except KeyboardInterrupt:
+            _pass_on(good, keep)
+            raise
+        _pass_on(Snapshot.take(self), keep)
+        self._emit(Finished(self.iteration, reason))
+        return reason
+
+    def _iterate(self, stage: Stage) -> bool:
+        """Do one iteration; return whether all of it was finite."""
+        if self.iteration == self.config.schedule.bounds(stage)[0]:
+            self._enter(stage)
+        self._set_mode(training=True)
+        rows = self.sampler.next()
+        losses = {
+            Stage.WARM_UP: self._warmup_losses,
+            Stage.HEAD_START: self._head_losses,
+            Stage.INTERACTIVE: self._interactive_losses,
+        }[stage](rows)
+        return losses is not None and self._update(stage, losses)
+
+    def _warmup_losses(self, rows: NDArray[np.int64]) -> Losses:
+        v1, v2 = self.data.encode_views(self.encoder, rows, self.noise)
+        z1, z2 = self.networks.project(v1), self.networks.project(v2)
+        attention = self.networks.attention(z1, z2)
+        return self._contrast(z1, z2, attention, self._kmeans_targets(rows))
+
+    def _head_losses(self, rows: NDArray[np.int64]) -> Losses:
+        with torch.no_grad():  # the clustering network alone learns here
+            v1, v2 = self.data.encode_views(self.encoder, rows, self.noise)
+        predict, labels = self.networks.predict, self._kmeans_targets(rows)
+        return Losses(pseudo_label=pseudo_label_loss(predict(v1), predict(v2), labels))
+
+    def _interactive_losses(self, rows: NDArray[np.int64]) -> Losses | None:
+        v1, v2 = self.data.encode_views(self.encoder, rows, self.noise)
+        z1, z2 = self.networks.project(v1), self.networks.project(v2)
+        attention = self.networks.attention(z1, z2)
+        # E-step: what is similar, and which clusters fit, gives the pseudo-labels.
+        log_prob = self._predict_original(rows)
+        labels = self._transport_targets(rows, log_prob, attention.similarity.detach())
+        if labels is None:
+            return None
+        # M-step: the representations, the attention and the clustering network learn from them.
+        losses = self._contrast(z1, z2, attention, labels)
+        predict = self.networks.predict
+        return losses._replace(pseudo_label=pseudo_label_loss(predict(v1), predict(v2), labels))
+
+    def _contrast(self, z1: Tensor, z2: Tensor, attention: Attention, labels: Tensor) -> Losses:
+        settings = self.config.objective
+        return Losses(
+            instance=instance_contrast(z1, z2, settings.temperature_instance),
+            attention=attention_contrast(
+                attention.hidden, attention.similarity, labels, settings.temperature_attention
+            ),
+        )
+
+    def _predict_original(self, rows: NDArray[np.int64]) -> Tensor:
+        """Return log P(0), (n, k); nothing of it is trained."""
+        if self.config.predict_in_evaluation:
+            self._set_mode(training=False)
+        with torch.no_grad():
+            vectors = self.data.encode_original(self.encoder, rows)
+            log_prob = self.networks.predict(vectors)
+        self._set_mode(training=True)
+        return log_prob
+
+    def _transport_targets(
+        self, rows: NDArray[np.int64], log_prob: Tensor, attention: Tensor
+    ) -> Tensor | None:
+        """Solve Eq. 4 for a batch and take note; None if there is no finite solution."""
+        settings, solver = self.config.similarity, self.config.transport
+        similarity = None
+        if solver.uses_similarity and settings.is_used:
+            similarity = batch_similarity(log_prob, attention, settings)
+        if not bool(torch.isfinite(log_prob).all()):
+            return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CollapseWarning)  # recorded; the estimator says it once
+            result = solver(log_prob, similarity)
+        if result.status is Status.NON_FINITE:
+            return None
+        self._note_targets(rows, result)
+        labels: Tensor = result.labels
+        return labels
+
+    def _note_targets(self, rows: NDArray[np.int64], result: TransportResult) -> None:
+        labels = result.labels.cpu().numpy()
+        rate = change_rate(self.last_labels[rows], labels)
+        self.last_labels[rows] = labels
+        event = TargetsMade(
+            iteration=self.iteration,
+            rows=_read_only(rows),
+            labels=_read_only(labels),
+            column_mass=_read_only(result.column_mass.cpu().numpy()),
+            change_rate=rate,
+            status=result.status,
+            n_outer=result.n_outer,
+            n_inner=result.n_inner,
+            stopped_early=result.stopped_early,
+            collapsed=result.collapsed,
+        )
+        self._emit(event)
+
+    def _update(self, stage: Stage, losses: Losses) -> bool:
+        """Take a step of Adam; return False, without one, if loss or gradient is not finite."""
+        loss = losses.total(self.config.objective.contrast_weight)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        gradients = [p.grad for p in self._learning() if p.grad is not None]
+        size = torch.nn.utils.get_total_norm(gradients)
+        if not bool(torch.isfinite(loss) & torch.isfinite(size)):
+            return False
+        self.optimizer.step()
+        event = StepDone(
+            iteration=self.iteration,
+            total_iterations=self.config.schedule.total,
+            stage=stage,
+            loss=float(loss.detach()),
+            instance_loss=_as_float(losses.instance),
+            attention_loss=_as_float(losses.attention),
+            pseudo_label_loss=_as_float(losses.pseudo_label),
+        )
+        self._emit(event)
+        return True
+
+    def _enter(self, stage: Stage) -> None:
+        """Begin a stage: K-means labels for the first two, anew when the encoder has learned."""
+        self._emit(StageStarted(stage, *self.config.schedule.bounds(stage)))
+        has_learned = self.iteration > 0 and bool(self.parameters)
+        if stage is Stage.INTERACTIVE or (self.kmeans_labels[0] >= 0 and not has_learned):
+            return
+        self.kmeans_labels = kmeans(
+            self.encoder.encode(self.data.original),
+            self.config.n_clusters,
+            n_init=self.config.kmeans_restarts,
+            random_state=self.config.random_state,
+        ).labels
+
+    def _kmeans_targets(self, rows: NDArray[np.int64]) -> Tensor:
+        return torch.from_numpy(self.kmeans_labels[rows]).to(self.device)
+
+    def _set_mode(self, *, training: bool) -> None:
+        self.networks.train(training)
+        self.encoder.module.train(training)
+
+    def _make_optimizer(self) -> torch.optim.Adam:
+        settings = self.config.objective
+        groups = [{"params": list(self.networks.parameters()), "lr": settings.learning_rate}]
+        if self.parameters:
+            groups.append({"params": self.parameters, "lr": settings.learning_rate_encoder})
+        fused = self.device.type in ("cpu", "cuda")
+        return torch.optim.Adam(groups, fused=fused)
+
+    def _learning(self) -> list[nn.Parameter]:
+        return [*self.networks.parameters(), *self.parameters]
+
+    def _emit(self, event: Event) -> None:
+        self.recorder.observe(event, self.last_labels)
+        if not self.callbacks:
+            return
+        # An observer may draw random numbers; training must not notice.
+        with torch.random.fork_rng(devices=[]):
+            for callback in self.callbacks:
+                callback(event)
+
+
+def _pass_on(state: Snapshot, keep: Callable[[Snapshot], None] | None) -> None:
+    if keep is not None:
+        keep(state)
+
+
+def _device_of(encoder: Encoder) -> torch.device:
+    parameter = next(encoder.module.parameters(), None)
+    return (
+        torch.device(getattr(encoder, "device", "cpu")) if parameter is None else parameter.device
+    )
+
+
+def _read_only(values: NDArray[_Scalar]) -> NDArray[_Scalar]:
+    copy = values.copy()
+    copy.setflags(write=False)
+    return copy
+
+
+def _as_float(loss: Tensor | None) -> float:
+    return math.nan if loss is None else float(loss.detach())

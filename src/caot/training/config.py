@@ -1,0 +1,159 @@
+"""Settings of a training run: nested frozen records, each checked when it is made."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field, replace
+from enum import Enum
+from typing import Any, Literal, TypeAlias
+
+from caot.transport import ConsistentTransport, Transport
+
+AttentionKind: TypeAlias = Literal["matrices", "transformer"]
+
+
+class Stage(Enum):
+    """The parts of Algorithm 1, in order."""
+
+    WARM_UP = "warm-up"
+    HEAD_START = "head start"
+    INTERACTIVE = "interactive"
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """How many iterations each stage has, and how many samples each of them sees.
+
+    ``max_iter`` counts the warm-up, as in the paper; the head start, in which the clustering
+    network learns the K-means labels, comes on top of it.
+    """
+
+    max_iter: int = 2000
+    warmup_iter: int = 600
+    head_iter: int = 80
+    batch_size: int = 200
+
+    def __post_init__(self) -> None:
+        if self.max_iter < 1:
+            msg = f"max_iter must be at least 1, got {self.max_iter}"
+            raise ValueError(msg)
+        if not 0 <= self.warmup_iter < self.max_iter:
+            msg = (
+                f"warmup_iter must lie between 0 and max_iter - 1 = {self.max_iter - 1}, "
+                f"got {self.warmup_iter}"
+            )
+            raise ValueError(msg)
+        if self.head_iter < 0:
+            msg = f"head_iter must be at least 0, got {self.head_iter}"
+            raise ValueError(msg)
+        if self.batch_size < 2:
+            msg = f"batch_size must be at least 2, got {self.batch_size}"
+            raise ValueError(msg)
+
+    @property
+    def total(self) -> int:
+        """All iterations, the head start included."""
+        return self.max_iter + self.head_iter
+
+    def bounds(self, stage: Stage) -> tuple[int, int]:
+        """Return the first iteration of a stage and the one after its last."""
+        head = self.warmup_iter + self.head_iter
+        return {
+            Stage.WARM_UP: (0, self.warmup_iter),
+            Stage.HEAD_START: (self.warmup_iter, head),
+            Stage.INTERACTIVE: (head, self.total),
+        }[stage]
+
+    def stage(self, iteration: int) -> Stage:
+        """Return the stage of an iteration, counted from 0."""
+        return next(stage for stage in Stage if iteration < self.bounds(stage)[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """Weights and temperatures of the losses, and the step sizes of Adam (Eqs. 19 to 26)."""
+
+    contrast_weight: float = 5.0
+    temperature_instance: float = 1.0
+    temperature_attention: float = 1.0
+    learning_rate: float = 5e-4
+    learning_rate_encoder: float = 5e-6
+
+    def __post_init__(self) -> None:
+        for name in ("temperature_instance", "temperature_attention", "learning_rate"):
+            _require_positive(name, getattr(self, name))
+        for name in ("contrast_weight", "learning_rate_encoder"):
+            if not 0 <= getattr(self, name) < math.inf:
+                msg = f"{name} must be at least 0, got {getattr(self, name)}"
+                raise ValueError(msg)
+
+
+@dataclass(frozen=True, slots=True)
+class SimilaritySettings:
+    """What the similarity between the samples of a batch is made of (Eq. 27).
+
+    Parameters
+    ----------
+    cosine, attention
+        The weights of S^cos and S^att; 1 and 1 in the paper, 0 leaves one out.
+    keep_diagonal
+        Whether a sample counts as similar to itself.
+    """
+
+    cosine: float = 1.0
+    attention: float = 1.0
+    keep_diagonal: bool = False
+
+    @property
+    def is_used(self) -> bool:
+        """Whether anything is left of the similarity."""
+        return self.cosine != 0 or self.attention != 0
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingConfig:
+    """All settings of Algorithm 1.
+
+    The defaults are the paper's. ``predict_in_evaluation`` computes P(0), which the transport is
+    given, without dropout; of ``kmeans_restarts`` starts of K-means the best is taken;
+    ``embedding_scale`` multiplies what the encoder gives before the networks see it.
+    """
+
+    n_clusters: int
+    schedule: Schedule = field(default_factory=Schedule)
+    objective: Objective = field(default_factory=Objective)
+    similarity: SimilaritySettings = field(default_factory=SimilaritySettings)
+    transport: Transport = field(default_factory=ConsistentTransport)
+    attention: AttentionKind = "matrices"
+    predict_in_evaluation: bool = False
+    kmeans_restarts: int = 10
+    embedding_scale: float = 1.0
+    random_state: int = 0
+
+    def __post_init__(self) -> None:
+        if self.n_clusters < 2:
+            msg = f"n_clusters must be at least 2, got {self.n_clusters}"
+            raise ValueError(msg)
+        if self.attention not in ("matrices", "transformer"):
+            msg = f"attention must be 'matrices' or 'transformer', got {self.attention!r}"
+            raise ValueError(msg)
+        _require_positive("embedding_scale", self.embedding_scale)
+        if self.kmeans_restarts < 1:
+            msg = f"kmeans_restarts must be at least 1, got {self.kmeans_restarts}"
+            raise ValueError(msg)
+
+    def with_transport(self, transport: Transport) -> TrainingConfig:
+        """Return the same settings with another transport."""
+        return replace(self, transport=transport)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain nested dictionaries, for records."""
+        plain = asdict(self)
+        plain["transport"] = {"solver": type(self.transport).__name__, **plain["transport"]}
+        return plain
+
+
+def _require_positive(name: str, value: float) -> None:
+    if not 0 < value < math.inf:
+        msg = f"{name} must be positive, got {value}"
+        raise ValueError(msg)

@@ -1,0 +1,102 @@
+"""What a training run learns from: the samples in three views, and the order they come in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from caot.augment import FeatureNoise
+from caot.encoders import Batchable, Encoder, Tokens
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainingData:
+    """n samples prepared for an encoder.
+
+    Parameters
+    ----------
+    original
+        The samples themselves, X(0).
+    first, second
+        Their two augmented views, X(1) and X(2); None where ``noise`` makes them from the vectors
+        of the original, batch by batch.
+    noise
+        Makes views of vectors.
+    """
+
+    original: Batchable
+    first: Batchable | None = None
+    second: Batchable | None = None
+    noise: FeatureNoise | None = None
+
+    def __post_init__(self) -> None:
+        if (self.first is None) != (self.second is None):
+            msg = "give both views or neither"
+            raise ValueError(msg)
+        if self.first is None or self.second is None:
+            if self.noise is None:
+                msg = "views are missing: give first and second, or a FeatureNoise"
+                raise ValueError(msg)
+            return
+        lengths = {len(self.original), len(self.first), len(self.second)}
+        if len(lengths) > 1:
+            msg = f"the views have {len(self.first)} and {len(self.second)} rows for "
+            msg += f"{len(self.original)} samples: each sample needs one row in each view"
+            raise ValueError(msg)
+
+    def __len__(self) -> int:
+        return len(self.original)
+
+    def encode_original(self, encoder: Encoder, rows: NDArray[np.int64]) -> Tensor:
+        """Return V(0) of the given rows, (n, width)."""
+        return encoder.forward(self.original.take(rows))
+
+    def encode_views(
+        self, encoder: Encoder, rows: NDArray[np.int64], generator: torch.Generator
+    ) -> tuple[Tensor, Tensor]:
+        """Return V(1) and V(2) of the given rows, both (n, width)."""
+        if self.first is None or self.second is None:
+            assert self.noise is not None  # checked when made
+            return self.noise.perturb(self.encode_original(encoder, rows), generator)
+        first, second = self.first.take(rows), self.second.take(rows)
+        if isinstance(first, Tokens) and isinstance(second, Tokens):  # one pass for both
+            both = encoder.forward(Tokens.concat(first, second))
+            return both[: len(rows)], both[len(rows) :]
+        return encoder.forward(first), encoder.forward(second)
+
+
+class Sampler:
+    """Batches without replacement, shuffled anew when the data is through.
+
+    The rows left over at the end of a pass begin the next one, so that every sample is seen equally
+    often and every batch is full.
+    """
+
+    def __init__(self, n_samples: int, batch_size: int, random_state: int) -> None:
+        self.n_samples = n_samples
+        self.batch_size = min(batch_size, n_samples)
+        self._rng = np.random.default_rng(random_state)
+        self._queue = np.empty(0, dtype=np.int64)
+
+    def next(self) -> NDArray[np.int64]:
+        """Return the row numbers of the next batch, all different."""
+        if self._queue.size < self.batch_size:
+            fresh = self._rng.permutation(self.n_samples)
+            # A row that still waits must not come twice in one batch: its second turn comes last.
+            waiting = np.isin(fresh, self._queue)
+            self._queue = np.concatenate([self._queue, fresh[~waiting], fresh[waiting]])
+        batch, self._queue = self._queue[: self.batch_size], self._queue[self.batch_size :]
+        return batch
+
+    def state(self) -> tuple[dict[str, object], NDArray[np.int64]]:
+        """Return the generator's state and the rows that wait."""
+        return dict(self._rng.bit_generator.state), self._queue.copy()
+
+    def restore(self, generator: dict[str, object], queue: NDArray[np.int64]) -> None:
+        """Go on from what :meth:`state` returned."""
+        self._rng.bit_generator.state = generator
+        self._queue = queue.copy()

@@ -1,0 +1,72 @@
+"""What happens in training, told to observers that cannot change it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caot.training.config import Stage
+from caot.transport import Status
+
+
+class EndReason(Enum):
+    """Why training ended; the value says it to a user."""
+
+    COMPLETED = "all iterations were done"
+    TIME = "the time budget was used up"
+    DIVERGED = "a loss was not finite; the last good state was restored"
+
+
+@dataclass(frozen=True, slots=True)
+class StageStarted:
+    """A stage begins at ``iteration`` and ends before ``end``."""
+
+    stage: Stage
+    iteration: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TargetsMade:
+    """The E-step of an iteration: pseudo-labels for the rows of a batch."""
+
+    iteration: int
+    rows: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    column_mass: NDArray[np.float64]
+    change_rate: float
+    status: Status
+    n_outer: int
+    n_inner: int
+    stopped_early: bool
+    collapsed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StepDone:
+    """The M-step of an iteration: the losses before the update; NaN where one has no part."""
+
+    iteration: int
+    total_iterations: int
+    stage: Stage
+    loss: float
+    instance_loss: float
+    attention_loss: float
+    pseudo_label_loss: float
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """Training has ended after ``n_iter`` iterations."""
+
+    n_iter: int
+    reason: EndReason
+
+
+Event: TypeAlias = StageStarted | TargetsMade | StepDone | Finished
+Callback: TypeAlias = Callable[[Event], None]
