@@ -10,8 +10,8 @@ import torch
 from caot.transport import BalancedTransport, ConsistentTransport, Prediction, compiled
 from caot.transport.arrays import kind_of
 from caot.transport.mass import mass_law
+from caot.transport.outer import iterate, start_from
 from caot.transport.problem import transport_problem
-from caot.transport.solvers import _iterate, _start
 from tests.transport.problems import cosine, predictions
 
 
@@ -55,7 +55,7 @@ def test_computation_on_torch_tensors_agrees_with_numpy():
             problem, cost=tensor, coupling=torch.tensor(problem.coupling), kind=kind
         )
         law = mass_law(7, 3.5)
-        result = _iterate(solver, problem, law, _start(problem, law, None)).result(
+        result = iterate(solver, problem, law, start_from(problem, law, None)).result(
             problem, collapsed=False
         )
         np.testing.assert_allclose(result.plan.numpy(), expected.plan, atol=1e-12)

@@ -9,20 +9,15 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from caot.transport.alternating import solve_alternating
 from caot.transport.arrays import Array, Precision
 from caot.transport.imbalance import collapse_floor
-from caot.transport.joint import solve_joint
-from caot.transport.linear import LinearProblem, LinearState, start_state
-from caot.transport.mass import MassLaw, mass_law
-from caot.transport.problem import TransportProblem, transport_problem
-from caot.transport.result import CollapseWarning, Potentials, Status, TransportResult
+from caot.transport.linear import LinearState
+from caot.transport.mass import mass_law
+from caot.transport.outer import SCHEMES, Solve, iterate, start_from
+from caot.transport.problem import transport_problem
+from caot.transport.result import CollapseWarning, Status, TransportResult
 
 Scheme: TypeAlias = Literal["joint", "alternating"]
-
-_SCHEMES = {"joint": solve_joint, "alternating": solve_alternating}
-# This share of the mass elsewhere than the predictions put it, and masses are not theirs any more.
-_COLLAPSED_SHARE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +108,9 @@ class ConsistentTransport:
         law = mass_law(problem.shape[1], self.uniformity)
         # Overflow shows in the status; numpy need not say it again.
         with np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
-            solve = _iterate(self, problem, law, _start(problem, law, init))
+            solve = iterate(self, problem, law, start_from(problem, law, init))
             if init is not None and solve.drawn_together(problem):
-                solve = _iterate(self, problem, law, _start(problem, law, None))
+                solve = iterate(self, problem, law, start_from(problem, law, None))
         floor = collapse_floor(
             problem.shape[1], self.epsilon, self.consistency, problem.mean_similarity
         )
@@ -233,129 +228,12 @@ class Prediction:
             solved=True,
         )
         objective = float(xp.sum(plan * problem.cost))
-        return _Solve(state, Status.CONVERGED, 0, (objective,), stopped_early=False).result(
+        return Solve(state, Status.CONVERGED, 0, (objective,), stopped_early=False).result(
             problem, collapsed=False
         )
 
 
 Transport: TypeAlias = ConsistentTransport | AdaptiveTransport | BalancedTransport | Prediction
-
-
-@dataclass(frozen=True, slots=True)
-class _Solve:
-    """The end of the outer loop, in the arrays of the computation."""
-
-    state: LinearState
-    status: Status
-    n_outer: int
-    objective: tuple[float, ...]
-    stopped_early: bool
-
-    def drawn_together(self, problem: TransportProblem) -> bool:
-        """Tell whether some cluster has gained far more mass than the predictions gave it."""
-        xp = problem.kind.xp
-        predicted = xp.mean(xp.exp(-problem.cost), axis=0)
-        gained = float(xp.max(self.state.mass - predicted))
-        return problem.coupling is not None and gained > _COLLAPSED_SHARE
-
-    def result(self, problem: TransportProblem, *, collapsed: bool) -> TransportResult:
-        xp, give_back = problem.kind.xp, problem.kind.give_back
-        plan, mass = self.state.plan, self.state.mass
-        labels = xp.astype(xp.argmax(plan, axis=1), xp.int64)
-        if self.status is Status.NON_FINITE:  # argmax of NaN is a number all the same
-            labels = xp.full_like(labels, -1)
-        return TransportResult(
-            plan=give_back(plan),
-            labels=give_back(labels),
-            column_mass=give_back(mass),
-            potentials=Potentials(
-                give_back(self.state.row), give_back(self.state.column), self.state.normaliser
-            ),
-            status=self.status,
-            n_outer=self.n_outer,
-            n_inner=self.state.n_inner,
-            objective=self.objective,
-            row_error=float(xp.max(xp.abs(xp.sum(plan, axis=1) - 1 / problem.shape[0]))),
-            column_error=float(xp.max(xp.abs(xp.sum(plan, axis=0) - mass))),
-            stopped_early=self.stopped_early,
-            collapsed=collapsed,
-        )
-
-
-def _start(problem: TransportProblem, law: MassLaw, init: TransportResult | None) -> LinearState:
-    xp = problem.kind.xp
-    if init is None:
-        return start_state(xp, law, problem.cost)
-    n, k = problem.shape
-    if tuple(init.column_mass.shape) != (k,):
-        msg = f"init has {init.column_mass.shape[0]} clusters, log_prob has {k}: leave init out"
-        raise ValueError(msg)
-    take_in = problem.kind.take_in
-    mass = take_in(init.column_mass)
-    same_samples = tuple(init.plan.shape) == (n, k)
-    return LinearState(
-        row=xp.zeros_like(problem.cost[:, 0]),
-        column=take_in(init.potentials.column),
-        normaliser=init.potentials.normaliser,
-        mass=mass,
-        plan=take_in(init.plan) if same_samples else xp.zeros_like(problem.cost) + mass / n,
-        n_inner=0,
-        solved=False,
-    )
-
-
-def _iterate(
-    solver: ConsistentTransport, problem: TransportProblem, law: MassLaw, state: LinearState
-) -> _Solve:
-    """Linearise, solve, and again: the outer loop of Algorithm 2."""
-    xp, scheme = problem.kind.xp, _SCHEMES[solver.scheme]
-    is_linear = problem.coupling is None or solver.consistency == 0
-    attraction = 0.0 if is_linear else solver.consistency * problem.attraction(state.plan)
-    labels: Array | None = None
-    objective: list[float] = []
-    status = Status.STEP_LIMIT
-    while status is Status.STEP_LIMIT and len(objective) < solver.max_outer:
-        linear = LinearProblem(xp, problem.cost - attraction, solver.epsilon, law)  # Eq. 5
-        state = scheme(linear, state, solver.max_inner, solver.inner_tol)
-        if not is_linear:
-            attraction = solver.consistency * problem.attraction(state.plan)
-        objective.append(_objective(linear, state, problem.cost, attraction))
-        before, labels = labels, xp.argmax(state.plan, axis=1)
-        if not math.isfinite(objective[-1]):
-            status = Status.NON_FINITE
-        elif state.solved and (
-            is_linear or _stands_still(xp, before, labels, objective, solver.outer_tol)
-        ):
-            status = Status.CONVERGED
-    n_outer = len(objective)
-    stopped_early = status is Status.CONVERGED and (
-        n_outer < solver.max_outer or state.n_inner < solver.max_outer * solver.max_inner
-    )
-    return _Solve(state, status, n_outer, tuple(objective), stopped_early)
-
-
-def _objective(
-    linear: LinearProblem, state: LinearState, cost: Array, attraction: Array | float
-) -> float:
-    """Return the value of Eq. 4.
-
-    The entropy follows from the multipliers, ε1 log Q = λ + τ − M, and
-    2⟨S, QQᵀ⟩ = ⟨Q, (S + Sᵀ)Q⟩.
-    """
-    xp, plan = linear.xp, state.plan
-    rows, columns = xp.sum(plan, axis=1), xp.sum(plan, axis=0)
-    entropy = xp.sum(rows * state.row) + xp.sum(columns * state.column)
-    work = xp.sum(plan * (cost - linear.cost - attraction / 2))
-    total = float(entropy) + float(work) - linear.epsilon * float(xp.sum(rows))
-    return total + linear.law.penalty(xp, state.mass)
-
-
-def _stands_still(
-    xp: Any, before: Array | None, labels: Array, objective: list[float], tol: float
-) -> bool:
-    if before is None or not bool(xp.all(before == labels)):
-        return False
-    return abs(objective[-1] - objective[-2]) < tol * (1 + abs(objective[-1]))
 
 
 def _check_settings(solver: Any) -> None:
@@ -376,8 +254,8 @@ def _check_settings(solver: Any) -> None:
         if value < 1:
             msg = f"{name} must be at least 1, got {value}"
             raise ValueError(msg)
-    if solver.scheme not in _SCHEMES:
-        msg = f"scheme must be one of {sorted(_SCHEMES)}, got {solver.scheme!r}"
+    if solver.scheme not in SCHEMES:
+        msg = f"scheme must be one of {sorted(SCHEMES)}, got {solver.scheme!r}"
         raise ValueError(msg)
     if solver.precision not in ("auto", "float64", "float32"):
         msg = f"precision must be 'auto', 'float64' or 'float32', got {solver.precision!r}"
