@@ -20,7 +20,7 @@ export TOKENIZERS_PARALLELISM := false
 # Tests never use the network, and two workers with one thread each fill two cores.
 TEST_ENV := HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1
 
-.PHONY: help venv demo lint test test-slow bench-transport gallery clean new-venv
+.PHONY: help venv demo lint test test-slow bench-transport bench-method gallery clean new-venv
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -41,6 +41,10 @@ test: lint ## lint, then the tests, warnings as errors
 
 test-slow: $(STAMP) ## the tests marked slow
 	@$(TEST_ENV) $(PY) -m pytest -q -n 2 -m slow
+
+bench-method: $(STAMP) ## run the missing records of the method; needs CAOT_DATA=folder
+	@$(PY) -W ignore -m benchmarks.method
+	@$(PY) -m benchmarks.method --table
 
 gallery: $(STAMP) ## draw the pictures of docs/gallery.md
 	@$(PY) docs/make_gallery.py

@@ -249,3 +249,14 @@ def test_a_batch_size_of_nothing_is_refused() -> None:
     model: CAOT = quick().fit(TEXTS)
     with pytest.raises(ValueError, match="batch_size must be at least 1"):
         model.predict(TEXTS, batch_size=0)
+
+
+def test_equal_views_are_refused_for_a_frozen_encoder() -> None:
+    with pytest.raises(ValueError, match="the two views are equal"):
+        quick_vectors().fit(VECTORS, views=(VECTORS, VECTORS))
+
+
+@pytest.mark.parametrize("every", [0, -1])
+def test_checkpoint_every_is_checked(every: int, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="checkpoint_every must be at least 1"):
+        quick().fit(TEXTS, checkpoint=tmp_path / "state", checkpoint_every=every)

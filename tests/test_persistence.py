@@ -268,3 +268,12 @@ def test_a_model_with_an_encoder_of_ones_own_says_how_to_load_it(tmp_path: Path)
     quick().fit(TEXTS).save_pretrained(tmp_path / "model")
     with pytest.raises((OSError, ValueError)):
         CAOT.from_pretrained(tmp_path / "model")
+
+
+def test_parameters_set_after_fit_do_not_reach_the_saved_model(tmp_path: Path) -> None:
+    model = quick_vectors().fit(vectors())
+    expected = model.predict_proba(vectors())
+    model.set_params(n_clusters=7, on_empty="own-cluster", variant=Variant(attention="transformer"))
+    model.save_pretrained(tmp_path / "model")
+    loaded = CAOT.from_pretrained(tmp_path / "model")
+    np.testing.assert_allclose(loaded.predict_proba(vectors()), expected, atol=1e-6)

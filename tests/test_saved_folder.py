@@ -165,3 +165,33 @@ def test_a_save_that_fails_at_the_last_step_leaves_what_was_there(
         other.save_pretrained(copied, overwrite=True)
     assert copied.is_dir()
     assert contents(copied) == before
+
+
+def test_an_interrupted_overwrite_leaves_the_old_model(
+    other: CAOT, copied: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace = Path.replace
+
+    def interrupt(self: Path, target: Path) -> Path:
+        if Path(target) == copied and "-old-" not in str(self):
+            raise KeyboardInterrupt
+        return replace(self, target)
+
+    before = contents(copied)
+    monkeypatch.setattr(Path, "replace", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        other.save_pretrained(copied, overwrite=True)
+    assert contents(copied) == before
+
+
+def test_a_folder_that_is_no_model_is_never_overwritten(other: CAOT, tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("years of work", encoding="utf-8")
+    with pytest.raises(FileExistsError, match="is not a saved model and is not overwritten"):
+        other.save_pretrained(tmp_path, overwrite=True)
+    assert (tmp_path / "thesis.txt").read_text(encoding="utf-8") == "years of work"
+
+
+def test_a_config_that_says_no_format_is_refused(copied: Path) -> None:
+    (copied / "config_caot.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(ValueError, match="does not say which format"):
+        CAOT.from_pretrained(copied)

@@ -225,6 +225,9 @@ class CAOT(ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, Base
         """
         started = time.monotonic()
         self._check_parameters()
+        if checkpoint_every < 1:
+            msg = f"checkpoint_every must be at least 1, got {checkpoint_every}"
+            raise ValueError(msg)
         inputs = read_inputs(X, on_empty=self.on_empty)
         if sample_ids is not None and len(sample_ids) != len(inputs):
             msg = f"sample_ids has {len(sample_ids)} entries for {len(inputs)} samples"
@@ -332,7 +335,7 @@ class CAOT(ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, Base
             value = getattr(self, name)
             if value is None and name in _MAY_BE_NONE:
                 continue
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+            if not isinstance(value, Integral) or value < least:
                 msg = f"{name} must be an integer of at least {least}, got {value!r}"
                 raise ValueError(msg)
         for name, value, choices in (

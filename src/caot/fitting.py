@@ -279,6 +279,12 @@ def _load(request: FitRequest, inputs: Inputs) -> Encoder:
         msg = "encoder is Features, which takes vectors, but X holds texts"
         raise ValueError(msg)
     if not isinstance(request.encoder, str | os.PathLike):
+        if request.mode == "faithful" or request.max_length is not None:
+            msg = (
+                "encoder is an object, which keeps its own pooling and maximum length: load it as "
+                "you want it, with load_encoder(name, mode=..., max_length=...), or give its name"
+            )
+            logger.warning(msg)
         # A user's own encoder stays as it is: a copy learns.
         return copy.deepcopy(load_encoder(request.encoder))
     return load_encoder(
@@ -286,7 +292,7 @@ def _load(request: FitRequest, inputs: Inputs) -> Encoder:
         mode=request.mode,
         max_length=request.max_length,
         device=request.device,
-        local_files_only=bool(os.environ.get("HF_HUB_OFFLINE")),
+        local_files_only=_is_offline(),
     )
 
 
@@ -309,6 +315,11 @@ def _embed(encoder: Encoder, values: Values, *, progress: bool = False) -> Embed
     return encoder.encode(values, progress=progress)
 
 
+def _is_offline() -> bool:
+    """Tell whether the user set HF_HUB_OFFLINE, as huggingface_hub reads it."""
+    return os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
+
+
 def _augment(
     request: FitRequest, encoder: Encoder, inputs: Inputs, *, frozen: bool
 ) -> tuple[tuple[Values, Values] | None, FeatureNoise | None]:
@@ -316,9 +327,9 @@ def _augment(
         request.augmenter,
         encoder=encoder,
         frozen=frozen,
-        offline=bool(os.environ.get("HF_HUB_OFFLINE")),
+        offline=_is_offline(),
     )
-    is_as_printed = isinstance(augmenter, Contextual | Views | FeatureNoise)
+    is_as_printed = inputs.is_vectors or isinstance(augmenter, Contextual | Views)
     if request.mode == "faithful" and not is_as_printed:
         msg = (
             f"faithful mode: the views come from {augmenter.name!r}, not from the paper's "
@@ -351,6 +362,12 @@ def _training_data(
     else:
         vectors = Features(encoder.width)
         embedded = [_embed(encoder, view) for view in views or ()]
+        if embedded and np.array_equal(embedded[0], embedded[1]):
+            msg = (
+                "the two views are equal, and a frozen encoder leaves them so: there is nothing to "
+                "learn from. Give views that differ, use augmenter='auto', or train the encoder"
+            )
+            raise ValueError(msg)
         parts = [vectors.prepare(part) for part in (embeddings, *embedded)]
     if inputs.empty.any():
         parts = [part.take(inputs.filled) for part in parts]

@@ -44,9 +44,13 @@ class ModelFormatError(ValueError):
 
 def save(model: CAOT, folder: Path, *, overwrite: bool) -> None:
     """Write ``model`` to ``folder``, all or nothing."""
-    if folder.exists() and not overwrite and any(folder.iterdir()):
-        msg = f"{folder} exists and is not empty: choose another folder, or pass overwrite=True"
-        raise FileExistsError(msg)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        if not overwrite:
+            msg = f"{folder} exists and is not empty: choose another folder, or pass overwrite=True"
+            raise FileExistsError(msg)
+        if not (folder / CONFIG_FILE).is_file():
+            msg = f"{folder} is not a saved model and is not overwritten: choose another folder"
+            raise FileExistsError(msg)
     folder.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
     try:
@@ -89,10 +93,10 @@ def load(kind: type[Model], folder: Path, *, device: str | None) -> Model:
     config = _read_config(folder)
     variant = Variant(**config["variant"])
     model = kind(**config["parameters"], variant=variant, device=device)
-    encoder = _load_encoder(folder, config, device)
+    encoder = _load_encoder(folder, device)
     with safe_open(folder / NETWORKS_FILE, framework="pt") as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    shape = TrainingConfig(n_clusters=config["n_clusters"], attention=variant.attention)
+    shape = TrainingConfig(n_clusters=config["n_clusters"], attention=config["attention"])
     networks = Networks(config["width"], shape)
     prefix = "networks."
     networks.load_state_dict(
@@ -102,7 +106,8 @@ def load(kind: type[Model], folder: Path, *, device: str | None) -> Model:
     model._take(encoder, networks.to(place), Imbalance(**config["imbalance"]))
     arrays: dict[str, Any] = {name: tensors[name].numpy() for name in _FITTED_ARRAYS}
     absent = {"history_": None, "end_reason_": None, "sample_ids_": None}
-    model._restore({**arrays, **absent, "n_iter_": config["n_iter"]})
+    own = config["has_own_cluster"]
+    model._restore({**arrays, **absent, "n_iter_": config["n_iter"], "has_own_cluster_": own})
     return model
 
 
@@ -137,7 +142,9 @@ def _config(model: CAOT) -> dict[str, Any]:
         "format_version": FORMAT_VERSION,
         "versions": library_versions(),
         "encoder": model.encoder_.name,
-        "n_clusters": int(model.n_clusters),
+        "n_clusters": model.networks_.n_clusters,
+        "attention": model.networks_.attention_kind,
+        "has_own_cluster": model.has_own_cluster_,
         "n_iter": int(model.n_iter_),
         "width": int(model.encoder_.width),
         "imbalance": asdict(model.imbalance_),
@@ -167,6 +174,9 @@ def _read_config(folder: Path) -> dict[str, Any]:
         msg = f"{folder} is not a saved model: it has no {CONFIG_FILE}"
         raise ModelFormatError(msg)
     config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(config, dict) or "format_version" not in config:
+        msg = f"{path} does not say which format it has: it was not written by caot"
+        raise ModelFormatError(msg)
     if config["format_version"] > FORMAT_VERSION:
         written = config["versions"]["caot"]
         msg = (
@@ -177,7 +187,7 @@ def _read_config(folder: Path) -> dict[str, Any]:
     return config
 
 
-def _load_encoder(folder: Path, config: dict[str, Any], device: str | None) -> Encoder:
+def _load_encoder(folder: Path, device: str | None) -> Encoder:
     if (folder / FEATURES_FILE).is_file():
         return Features.load(folder, device=device or "cpu")
     from caot.encoders import TransformerEncoder  # noqa: PLC0415 - brings in transformers
@@ -192,11 +202,11 @@ def _swap(fresh: Path, folder: Path) -> None:
         folder.replace(old / "model")
         try:
             fresh.replace(folder)
-        except OSError:
+        except BaseException:  # an interruption, too, must not cost the old model
             (old / "model").replace(folder)
+            old.rmdir()
             raise
-        finally:
-            shutil.rmtree(old, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
     else:
         fresh.replace(folder)
     _sync(folder.parent)

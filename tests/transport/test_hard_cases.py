@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse
+from scipy.special import log_softmax
 
 from caot.transport import (
     AdaptiveTransport,
@@ -15,6 +16,7 @@ from caot.transport import (
     Prediction,
     Status,
     collapse_floor,
+    safe_uniformity,
 )
 from tests.transport.problems import cosine, predictions
 
@@ -104,8 +106,9 @@ def test_eq13_collapse_is_detected_and_the_advice_avoids_it():
     log_prob = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
     similarity = cosine(log_prob, diagonal=True)  # all but equal to one
     floor = collapse_floor(k, 1.0, 25.0, similarity.mean())
+    advised = safe_uniformity(k, 1.0, 25.0, similarity.mean())
     collapsing = ConsistentTransport(uniformity=0.5 * floor, max_outer=50)
-    with pytest.warns(CollapseWarning, match=f"at least {floor:.4g}"):
+    with pytest.warns(CollapseWarning, match=f"at least {advised:.4g}"):
         result = collapsing(log_prob, similarity)
     assert result.collapsed
     assert result.column_mass.max() > 0.5
@@ -114,6 +117,52 @@ def test_eq13_collapse_is_detected_and_the_advice_avoids_it():
         safe = ConsistentTransport(uniformity=1.1 * floor, max_outer=50)(log_prob, similarity)
     assert not safe.collapsed
     assert safe.column_mass.max() < 0.3
+
+
+@pytest.mark.parametrize("k", [4, 10, 20, 30])
+@pytest.mark.parametrize("spread", [0.01, 0.3, 0.6])
+def test_eq13_the_advised_uniformity_prevents_collapse_above_the_floor_too(k, spread):
+    rng = np.random.default_rng(0)
+    log_prob = log_softmax(spread * rng.normal(size=(200, k)), axis=1)
+    similarity = cosine(log_prob)
+    advised = safe_uniformity(k, 1.0, 25.0, similarity.mean())
+    assert advised >= collapse_floor(k, 1.0, 25.0, similarity.mean())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = ConsistentTransport(uniformity=advised, max_outer=50)(log_prob, similarity)
+    assert not result.collapsed
+
+
+def test_collapse_above_the_floor_is_reported():
+    log_prob = log_softmax(0.6 * np.random.default_rng(0).normal(size=(200, 20)), axis=1)
+    similarity = cosine(log_prob)
+    uniformity = 1.1 * collapse_floor(20, 1.0, 25.0, similarity.mean())
+    with pytest.warns(CollapseWarning):
+        result = ConsistentTransport(uniformity=uniformity, max_outer=50)(log_prob, similarity)
+    assert result.collapsed
+
+
+def test_even_masses_for_uneven_predictions_are_no_collapse():
+    prob = np.tile([0.9, 0.1], (40, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = ConsistentTransport(uniformity=100.0)(np.log(prob), np.ones((40, 40)))
+    assert not result.collapsed
+
+
+def test_masses_close_to_one_take_few_steps():
+    log_prob = log_softmax(np.random.default_rng(0).normal(size=(30, 2)), axis=1)
+    with pytest.warns(CollapseWarning):
+        result = ConsistentTransport(1.0, 1e-4)(log_prob, cosine(log_prob, diagonal=True))
+    assert result.converged
+    assert result.n_inner < 40
+    assert np.all(np.diff(result.objective) <= 0)
+
+
+def test_a_warm_start_that_is_not_finite_is_left_aside():
+    log_prob = predictions(10, 3)
+    bad = AdaptiveTransport(epsilon=1e-320)(log_prob)
+    assert AdaptiveTransport()(log_prob, init=bad).converged
 
 
 def test_collapsed_warm_start_is_restarted():

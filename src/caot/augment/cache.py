@@ -24,7 +24,7 @@ def default_cache_dir() -> Path:
     """Return the folder of cached views: `CAOT_CACHE`, or `caot` in the user's cache folder."""
     given = os.environ.get("CAOT_CACHE")
     if given:
-        return Path(given) / "augment"
+        return Path(given).expanduser() / "augment"
     home = os.environ.get("XDG_CACHE_HOME")
     return (Path(home) if home else Path.home() / ".cache") / "caot" / "augment"
 

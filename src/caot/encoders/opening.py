@@ -38,7 +38,7 @@ def open_model(
     """Load the modules in float32 from safetensors; never runs code from a repository."""
     source, is_folder = locate(name_or_path)
     try:
-        with _without_progress_bars():
+        with without_progress_bars():
             return SentenceTransformer(
                 source,
                 device=device,
@@ -57,7 +57,7 @@ def open_model(
 
 
 @contextmanager
-def _without_progress_bars() -> Iterator[None]:
+def without_progress_bars() -> Iterator[None]:
     """Keep the library from drawing a bar for something that takes a moment."""
     shown = transformers_logging.is_progress_bar_enabled()
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]

@@ -22,6 +22,7 @@ from caot.encoders.opening import (
     set_padding,
     set_prompt,
     transformer_of,
+    without_progress_bars,
 )
 from caot.encoders.protocol import Tokens
 
@@ -236,7 +237,10 @@ class TransformerEncoder:
 
     def save(self, folder: Path) -> None:
         """Write a sentence-transformers folder that holds exactly these modules (safetensors)."""
-        self.module.save_pretrained(str(folder), create_model_card=False, safe_serialization=True)
+        with without_progress_bars():
+            self.module.save_pretrained(
+                str(folder), create_model_card=False, safe_serialization=True
+            )
 
 
 def _checked(inputs: Iterable[object]) -> list[str]:

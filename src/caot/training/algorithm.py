@@ -133,17 +133,19 @@ class Trainer:
                     if time.monotonic() > deadline:
                         reason = EndReason.TIME
                     elif not self._iterate(schedule.stage(self.iteration)):
-                        good.restore(self)
                         reason = EndReason.DIVERGED
                     else:
                         self.iteration += 1
                         self.rng_state = torch.get_rng_state()
-                    if self.iteration % keep_every == 0:
-                        good = Snapshot.take(self)
-                        _pass_on(good, keep)
+                        if self.iteration % keep_every == 0 and self._is_finite():
+                            good = Snapshot.take(self)
+                            _pass_on(good, keep)
         except KeyboardInterrupt:
             _pass_on(good, keep)
             raise
+        if reason is EndReason.DIVERGED or not self._is_finite():
+            good.restore(self)
+            reason = EndReason.DIVERGED
         _pass_on(Snapshot.take(self), keep)
         self._emit(Finished(self.iteration, reason))
         return reason
@@ -214,7 +216,8 @@ class Trainer:
         similarity = None
         if solver.uses_similarity and settings.is_used:
             similarity = batch_similarity(log_prob, attention, settings)
-        if not bool(torch.isfinite(log_prob).all()):
+        finite = torch.isfinite(log_prob).all() & torch.isfinite(attention).all()
+        if not bool(finite):
             return None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CollapseWarning)  # recorded; the estimator says it once
@@ -292,6 +295,9 @@ class Trainer:
             groups.append({"params": self.parameters, "lr": settings.learning_rate_encoder})
         fused = self.device.type in ("cpu", "cuda")
         return torch.optim.Adam(groups, fused=fused)
+
+    def _is_finite(self) -> bool:
+        return all(bool(torch.isfinite(weights).all()) for weights in self._learning())
 
     def _learning(self) -> list[nn.Parameter]:
         return [*self.networks.parameters(), *self.parameters]

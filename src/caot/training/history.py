@@ -61,7 +61,14 @@ class History:
         targets = pd.DataFrame(
             {
                 name: getattr(self, name)
-                for name in ("change_rate", "status", "n_outer", "n_inner", "collapsed")
+                for name in (
+                    "change_rate",
+                    "status",
+                    "n_outer",
+                    "n_inner",
+                    "stopped_early",
+                    "collapsed",
+                )
             },
             index=pd.Index(self.target_iteration, name="iteration"),
         )

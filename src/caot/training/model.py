@@ -31,6 +31,8 @@ class Networks(nn.Module):
         self.clustering = ClusteringNetwork(width, config.n_clusters)
         self.projecting = ProjectingNetwork(width)
         self.attention = _ATTENTION[config.attention]()
+        self.n_clusters = config.n_clusters
+        self.attention_kind = config.attention
         self.register_buffer("scale", torch.tensor(config.embedding_scale))
 
     def predict(self, embeddings: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from caot.transport.imbalance import (
     collapse_floor,
     effective_imbalance,
     imbalance_level,
+    safe_uniformity,
     uniformity_for,
 )
 from caot.transport.problem import TransportProblem, transport_problem
@@ -37,6 +38,7 @@ __all__ = [
     "collapse_floor",
     "effective_imbalance",
     "imbalance_level",
+    "safe_uniformity",
     "transport_problem",
     "uniformity_for",
 ]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 # The paper's four levels, with the upper end of their interval of the coefficient of variation.
 _LEVELS = (
@@ -65,13 +66,42 @@ def uniformity_for(coefficient: float, floor: float = 0.0) -> float:
     return max(IMBALANCE_LEVELS[imbalance_level(coefficient)], floor)
 
 
+def safe_uniformity(
+    n_clusters: int, epsilon: float, consistency: float, mean_similarity: float = 1.0
+) -> float:
+    """Return the smallest ε2 at which no cluster can profit by outgrowing the others (Eq. 13).
+
+    :func:`collapse_floor` asks whether uniform masses are stable against small changes; this asks
+    whether they are better than any masses (t, (1−t)/(k−1), …), so that a large change does not
+    pay either. It is the greatest value over t of what the similarity gains, less what the entropy
+    loses, per unit of penalty.
+    """
+    k = n_clusters
+    large = np.linspace(1 / k, 1, 2002)[1:-1]
+    small = (1 - large) / (k - 1)
+
+    def over_all(function: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Any:
+        uniform = function(np.array([1 / k]))[0]
+        return function(large) + (k - 1) * function(small) - k * uniform
+
+    squares = over_all(np.square)
+    entropy = over_all(lambda b: b * np.log(b))
+    penalty = over_all(lambda b: -np.log(b) - np.log1p(-b))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        needed = (consistency * mean_similarity * squares - epsilon * entropy) / penalty
+    # Near t = 1/k all three vanish together; the limit there is the floor.
+    needed = needed[penalty > 1e-9]
+    return max(collapse_floor(k, epsilon, consistency, mean_similarity), float(needed.max()))
+
+
 def collapse_floor(
     n_clusters: int, epsilon: float, consistency: float, mean_similarity: float = 1.0
 ) -> float:
     """Return the smallest ε2 at which uniform masses are stable under uniform predictions (Eq. 13).
 
-    Below it, similarity pulls samples whose predictions say nothing into one cluster. The default
-    mean similarity of 1 is the worst case: predictions that are all alike.
+    Below it, similarity pulls samples whose predictions say nothing into one cluster; above it a
+    large enough push can still do so, see :func:`safe_uniformity`. The default mean similarity of
+    1 is the worst case: predictions that are all alike.
     """
     k = n_clusters
     excess = 2 * consistency * mean_similarity - epsilon * k

@@ -1,7 +1,7 @@
 """All multipliers of the inner problem at once: damped Newton on the column residual (Eq. 11).
 
 For given τ the rows determine λ, hence the column sums c(τ). What remains are k equations
-log c_j(τ) = log b(τ_j − ν), with ν held as the gauge: at a solution Σ b = Σ c = 1 by itself. Their
+log c_j(τ) = log b(τ_j − ν), with ν the gauge, set anew after each step so that Σ b = 1. Their
 Jacobian is a strictly diagonally dominant M-matrix, so the Newton direction exists and always
 shortens the residual; halving the step until it does makes the method global, and near the solution
 it is quadratic.
@@ -48,6 +48,9 @@ def solve_joint(
         direction = xp.linalg.solve(_jacobian(problem, here, normaliser), -here.residual)
         following = _line_search(problem, here, direction, normaliser)
         here = following or _columns(problem, _sinkhorn(problem, here), normaliser)
+        # Without this, τ would have to drag all of b along where some b is close to one.
+        normaliser = law.normaliser(xp, here.column, normaliser)
+        here = _with_masses(problem, here, normaliser)
         solved = _largest(xp, here.residual) <= tol
     # What is left of the tolerance goes into the column error: Σ b is one exactly.
     normaliser = law.normaliser(xp, here.column, normaliser)
@@ -71,10 +74,17 @@ def _columns(problem: LinearProblem, column: Array, normaliser: float) -> _Colum
     else:  # a column so far away that its sum underflows
         exponent = (column - problem.cost) / problem.epsilon - log_row[:, None]
         log_sums = log_sum_exp(xp, exponent, axis=0) - math.log(problem.n_samples)
-    mass = problem.law.mass(xp, column - normaliser)
-    residual = log_sums - xp.log(mass)
+    unknown = _Columns(column, conditional, log_row, log_sums, log_sums, log_sums, math.inf)
+    return _with_masses(problem, unknown, normaliser)
+
+
+def _with_masses(problem: LinearProblem, here: _Columns, normaliser: float) -> _Columns:
+    """Return the same columns with the masses and the residual for this ν."""
+    xp = problem.xp
+    mass = problem.law.mass(xp, here.column - normaliser)
+    residual = here.log_sums - xp.log(mass)
     norm = float(xp.linalg.vector_norm(residual))
-    return _Columns(column, conditional, log_row, log_sums, mass, residual, norm)
+    return here._replace(mass=mass, residual=residual, norm=norm)
 
 
 def _jacobian(problem: LinearProblem, here: _Columns, normaliser: float) -> Array:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SCHEMES = {"joint": solve_joint, "alternating": solve_alternating}
 
-# A cluster that gains this share of all mass over its predictions was drawn together.
+# A cluster with so much more mass than predictions and evenness give it was drawn together.
 _COLLAPSED_SHARE = 0.25
 
 
@@ -37,7 +37,8 @@ class Solve:
         """Tell whether some cluster has gained far more mass than the predictions gave it."""
         xp = problem.kind.xp
         predicted = xp.mean(xp.exp(-problem.cost), axis=0)
-        gained = float(xp.max(self.state.mass - predicted))
+        expected = xp.clip(predicted, 1 / problem.shape[1], 1.0)  # a penalty evens masses out
+        gained = float(xp.max(self.state.mass - expected))
         return problem.coupling is not None and gained > _COLLAPSED_SHARE
 
     def result(self, problem: TransportProblem, *, collapsed: bool) -> TransportResult:
@@ -70,7 +71,7 @@ def start_from(
 ) -> LinearState:
     """Return the start of Algorithm 2, or an earlier result as the start."""
     xp = problem.kind.xp
-    if init is None:
+    if init is None or init.status is Status.NON_FINITE:
         return start_state(xp, law, problem.cost)
     n, k = problem.shape
     if tuple(init.column_mass.shape) != (k,):

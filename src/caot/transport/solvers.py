@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from caot.transport.arrays import Array, Precision
-from caot.transport.imbalance import collapse_floor
+from caot.transport.imbalance import safe_uniformity
 from caot.transport.linear import LinearState
 from caot.transport.mass import mass_law
 from caot.transport.outer import SCHEMES, Solve, iterate, start_from
@@ -111,14 +111,14 @@ class ConsistentTransport:
             solve = iterate(self, problem, law, start_from(problem, law, init))
             if init is not None and solve.drawn_together(problem):
                 solve = iterate(self, problem, law, start_from(problem, law, None))
-        floor = collapse_floor(
-            problem.shape[1], self.epsilon, self.consistency, problem.mean_similarity
-        )
-        collapsed = solve.drawn_together(problem) and self.uniformity < floor
+        collapsed = solve.drawn_together(problem)
         if collapsed:
+            least = safe_uniformity(
+                problem.shape[1], self.epsilon, self.consistency, problem.mean_similarity
+            )
             msg = (
                 "the similarity outweighs the penalty and draws the samples into few clusters: use "
-                f"uniformity of at least {floor:.4g}, or a consistency below {self.consistency:g}"
+                f"uniformity of at least {least:.4g}, or a consistency below {self.consistency:g}"
             )
             warnings.warn(msg, CollapseWarning, stacklevel=2)
         return solve.result(problem, collapsed=collapsed)
