@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 
 from caot import CAOT
 from caot.augment import Views
@@ -260,3 +261,11 @@ def test_equal_views_are_refused_for_a_frozen_encoder() -> None:
 def test_checkpoint_every_is_checked(every: int, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="checkpoint_every must be at least 1"):
         quick().fit(TEXTS, checkpoint=tmp_path / "state", checkpoint_every=every)
+
+
+def test_sparse_inputs_and_confidences_out_of_range_are_refused() -> None:
+    with pytest.raises(TypeError, match="X is sparse"):
+        quick_vectors().fit(scipy.sparse.csr_array(VECTORS))
+    model = quick_vectors().fit(VECTORS)
+    with pytest.raises(ValueError, match="min_confidence must lie between 0 and 1, got 5"):
+        model.predict(VECTORS, min_confidence=5)

@@ -256,6 +256,9 @@ class CAOT(ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, Base
         batch_size: int = 64,
     ) -> NDArray[np.int64]:
         """Return the cluster of each text, (n,); −1 where the confidence is below the minimum."""
+        if min_confidence is not None and not 0 <= min_confidence <= 1:
+            msg = f"min_confidence must lie between 0 and 1, got {min_confidence}"
+            raise ValueError(msg)
         probabilities = self.predict_proba(X, batch_size=batch_size)
         labels: NDArray[np.int64] = probabilities.argmax(axis=1).astype(np.int64)
         if min_confidence is not None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from caot.texts import as_texts, empty_rows, is_vectors, reject_empty
@@ -49,6 +50,9 @@ class Inputs:
 
 def read_inputs(values: Iterable[str] | ArrayLike, *, on_empty: str) -> Inputs:
     """Check X: texts or vectors, at least one row, no empty text unless they have their cluster."""
+    if scipy.sparse.issparse(values):
+        msg = "X is sparse: make it dense and small first, for example with TruncatedSVD"
+        raise TypeError(msg)
     if is_vectors(values):
         vectors = values if isinstance(values, np.ndarray) else np.asarray(values)
         inputs = Inputs(vectors, True, np.zeros(len(vectors), dtype=np.bool_))

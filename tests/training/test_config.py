@@ -100,7 +100,7 @@ def test_a_similarity_of_nothing_is_not_used():
 
 def test_another_transport_leaves_the_rest():
     config = TrainingConfig(4, Schedule(10, 3), random_state=7)
-    other = config.with_transport(Prediction())
+    other = dataclasses.replace(config, transport=Prediction())
     assert other.transport == Prediction()
     assert dataclasses.replace(other, transport=config.transport) == config
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Any, Literal, TypeAlias
 
@@ -141,10 +141,6 @@ class TrainingConfig:
         if self.kmeans_restarts < 1:
             msg = f"kmeans_restarts must be at least 1, got {self.kmeans_restarts}"
             raise ValueError(msg)
-
-    def with_transport(self, transport: Transport) -> TrainingConfig:
-        """Return the same settings with another transport."""
-        return replace(self, transport=transport)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain nested dictionaries, for records."""

@@ -45,6 +45,8 @@ class Kind:
         """Return ``values`` as a dense array of the computation, without gradient."""
         if isinstance(values, torch.Tensor):
             values = values.detach()
+            if values.dtype == torch.bfloat16:  # numpy has no such type
+                values = values.float()
             if self.xp is array_api_compat.numpy:
                 values = values.cpu().numpy()
         elif self.xp is not array_api_compat.numpy:

@@ -35,10 +35,6 @@ class UniformMass:
         """Return 1/k for each column."""
         return xp.full_like(shifted, 1 / self.n_clusters)
 
-    def log_slope(self, xp: Any, shifted: Array) -> Array:
-        """Return −d log b / dτ, which is 0."""
-        return xp.zeros_like(shifted)
-
     def penalty(self, xp: Any, mass: Array) -> float:
         """Return 0: the masses are given."""
         return 0.0

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from caot.transport.arrays import (
     Array,
     Kind,
@@ -119,6 +121,8 @@ def _reject(xp: Any, wrong: Array, what: str, advice: str) -> None:
 
 
 def _coupling(similarity: Array, kind: Kind, n: int) -> Array:
+    if not hasattr(similarity, "shape"):
+        similarity = np.asarray(similarity)
     shape = tuple(similarity.shape)
     if shape != (n, n):
         msg = f"similarity must be ({n}, {n}) to fit log_prob's {n} rows, got {shape}"

@@ -208,6 +208,9 @@ class Prediction:
 
     uses_similarity: ClassVar[bool] = False
 
+    def __post_init__(self) -> None:
+        _check_settings(self)
+
     def __call__(
         self,
         log_prob: Array,
@@ -254,7 +257,7 @@ def _check_settings(solver: Any) -> None:
         if value < 1:
             msg = f"{name} must be at least 1, got {value}"
             raise ValueError(msg)
-    if solver.scheme not in SCHEMES:
+    if getattr(solver, "scheme", "joint") not in SCHEMES:
         msg = f"scheme must be one of {sorted(SCHEMES)}, got {solver.scheme!r}"
         raise ValueError(msg)
     if solver.precision not in ("auto", "float64", "float32"):
