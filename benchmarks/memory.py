@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Measure each size in a process of its own."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data-dir", type=Path, default=os.environ.get("CAOT_DATA"))
-    parser.add_argument("--sizes", nargs="+", type=int, default=[1000, 5000, 20000])
+    parser.add_argument("--sizes", nargs="+", type=int, default=[1000, 4000, 12000])
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.data_dir is None:

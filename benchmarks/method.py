@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import os
 import resource
 import statistics
@@ -158,19 +159,24 @@ def cells(arguments: argparse.Namespace) -> list[Cell]:
 
 def print_records() -> None:
     """Print mean and spread of every group of records that differ by the seed alone."""
-    import json  # noqa: PLC0415
+    rows = [[name, str(len(group)), *summary(group)] for name, group in record_groups().items()]
+    header = ["records", "seeds", "accuracy", "NMI", "pseudo-label accuracy", "seconds", "peak MB"]
+    print_table("Accuracy and NMI (geometric) in %, mean ± standard deviation", header, rows)
 
+
+def record_groups() -> dict[str, list[dict[str, Any]]]:
+    """Return the records, by what they share but the seed."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for path in sorted(RESULTS.glob("*.json")):
         groups.setdefault(path.name.split(".seed-")[0], []).append(
             json.loads(path.read_text(encoding="utf-8"))
         )
-    rows = [[name, str(len(group)), *_summary(group)] for name, group in groups.items()]
-    header = ["records", "seeds", "accuracy", "NMI", "pseudo-label accuracy", "seconds", "peak MB"]
-    print_table("Accuracy and NMI (geometric) in %, mean ± standard deviation", header, rows)
+    return groups
 
 
-def _summary(group: Sequence[dict[str, Any]]) -> list[str]:
+def summary(group: Sequence[dict[str, Any]]) -> list[str]:
+    """Return accuracy, NMI, pseudo-label accuracy, seconds and peak memory, as mean ± spread."""
+
     def show(values: list[float], digits: int = 2) -> str:
         spread = statistics.stdev(values) if len(values) > 1 else 0.0
         return f"{statistics.mean(values):.{digits}f} ± {spread:.{digits}f}"

@@ -107,8 +107,9 @@ def test_compiled_sweeps_take_the_same_steps(monkeypatch, uniformity):
 
 def test_half_precision_tensors_and_lists_are_accepted():
     log_prob = predictions(30, 4)
-    half = ConsistentTransport()(torch.tensor(log_prob).to(torch.bfloat16).log_softmax(dim=1))
-    assert half.plan.dtype == torch.float64
+    for dtype in (torch.bfloat16, torch.float16):
+        half = ConsistentTransport()(torch.tensor(log_prob).to(dtype).log_softmax(dim=1))
+        assert half.plan.dtype == torch.float64
     similarity = cosine(log_prob)
     listed = ConsistentTransport()(log_prob.tolist(), similarity.tolist())
     np.testing.assert_array_equal(listed.plan, ConsistentTransport()(log_prob, similarity).plan)

@@ -18,8 +18,8 @@ from caot.transport.arrays import (
 )
 from caot.transport.linear import log_sum_exp
 
-# Rows of float16 or float32 log-softmax add up to one this well.
-_NORMALISATION_TOL = 1e-3
+# Rows of a log-softmax in half precision add up to one this well.
+_NORMALISATION_TOL = 2e-2
 
 
 @dataclass(frozen=True, slots=True)
