@@ -17,6 +17,7 @@ from safetensors.torch import save_file
 
 import caot
 from caot.encoders import Encoder, Features
+from caot.files import sync
 from caot.imbalance import Imbalance
 from caot.model_card import model_card
 from caot.settings import Variant
@@ -134,7 +135,7 @@ def _write(model: CAOT, folder: Path) -> None:
     (folder / "README.md").write_text(model_card(model), encoding="utf-8")
     for path in folder.rglob("*"):
         if path.is_file():
-            _sync(path)
+            sync(path)
 
 
 def _config(model: CAOT) -> dict[str, Any]:
@@ -209,14 +210,4 @@ def _swap(fresh: Path, folder: Path) -> None:
         shutil.rmtree(old, ignore_errors=True)
     else:
         fresh.replace(folder)
-    _sync(folder.parent)
-
-
-def _sync(path: Path) -> None:
-    if path.is_dir() and os.name == "nt":  # Windows cannot open folders
-        return
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    sync(folder.parent)

@@ -86,7 +86,7 @@ def test_full_disk_is_a_warning_and_leaves_nothing_behind(tmp_path, encoder, mon
     def full(_handle):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(cache.os, "fsync", full)
+    monkeypatch.setattr("caot.files.os.fsync", full)
     with pytest.warns(UserWarning, match="No space left on device"):
         vectors = EmbeddingCache(tmp_path).get(encoder, TEXTS)
     np.testing.assert_array_equal(vectors, encoder.encode(TEXTS))

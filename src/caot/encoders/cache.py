@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-import tempfile
 import warnings
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +13,7 @@ import numpy as np
 
 from caot.encoders.features import Features
 from caot.encoders.protocol import Batchable
+from caot.files import atomic_file
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,7 +69,8 @@ class EmbeddingCache:
             return known
         vectors = encoder.encode(prepared, batch_size=batch_size, progress=progress)
         try:
-            _write(path, vectors)
+            with atomic_file(path) as temporary:
+                np.save(temporary, vectors, allow_pickle=False)
         except OSError as error:
             msg = f"Embeddings are not cached: {path.parent} cannot be written to ({error})."
             warnings.warn(msg, UserWarning, stacklevel=2)
@@ -96,30 +96,3 @@ def _read(path: Path, shape: tuple[int, int]) -> NDArray[np.float32] | None:
         )
         return None
     return vectors
-
-
-def _write(path: Path, vectors: NDArray[np.float32]) -> None:
-    """Write all or nothing: a reader never sees half a file, even after a power cut."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".npy")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.save(file, vectors, allow_pickle=False)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        with suppress(OSError):
-            Path(name).unlink()
-        raise
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name == "nt":  # Windows cannot open folders
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

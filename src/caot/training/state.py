@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +12,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
+
+from caot.files import atomic_file
 
 if TYPE_CHECKING:
     from caot.training.algorithm import Trainer
@@ -86,23 +85,14 @@ class Snapshot:
 
     def save(self, path: Path, run: str) -> None:
         """Write the snapshot of the run with identity ``run`` to a file, all or nothing."""
-        path.parent.mkdir(parents=True, exist_ok=True)
         metadata = {
             "version": str(CHECKPOINT_VERSION),
             "run": run,
             "values": json.dumps(self.values),
         }
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".safetensors")
-        os.close(handle)
-        try:
-            save_file({k: v.contiguous() for k, v in self.tensors.items()}, name, metadata)
-            with Path(name).open("rb") as file:
-                os.fsync(file.fileno())
-            Path(name).replace(path)
-        except BaseException:
-            with suppress(OSError):
-                Path(name).unlink()
-            raise
+        with atomic_file(path) as temporary:
+            tensors = {name: value.contiguous() for name, value in self.tensors.items()}
+            save_file(tensors, temporary, metadata)
 
     @classmethod
     def load(cls, path: Path, run: str) -> Snapshot:
