@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import array_api_compat.numpy
 import numpy as np
 
 from caot.transport import compiled
@@ -43,8 +42,7 @@ def solve_alternating(
     masses of the last step but one, as printed; the result reports by how much they differ.
     """
     epsilon, n_inner = problem.epsilon, 0
-    is_double = problem.xp is array_api_compat.numpy and problem.cost.dtype == np.float64
-    sweep = _compiled_sweep if compiled.AVAILABLE and is_double else _sweep
+    sweep = _compiled_sweep if problem.is_compiled else _sweep
     state = _Sweep(start.row, start.column, start.normaliser, start.mass, 0, math.inf)
     while n_inner < max_inner and not state.moved < tol:
         state = sweep(problem, state, max_inner - n_inner, tol)

@@ -1,7 +1,6 @@
-"""The sweep of the alternating scheme in machine code, where numba is installed (extra ``fast``).
+"""The inner loops of both schemes in machine code, where numba is installed (extra ``fast``).
 
-It does step for step what :mod:`caot.transport.alternating` does with arrays; a test compares the
-two.
+They do step for step what the other modules do with arrays; tests compare the two.
 """
 
 from __future__ import annotations
@@ -15,6 +14,25 @@ import numpy as np
 AVAILABLE = importlib.util.find_spec("numba") is not None
 
 _MAX_STEPS = 200
+
+
+def _conditionals(cost: Any, column: Any, epsilon: float) -> tuple[Any, Any]:
+    """Return row softmax and log denominators; see :func:`caot.transport.linear.conditionals`."""
+    n, k = cost.shape
+    weights, log_row = np.empty((n, k)), np.empty(n)
+    for i in range(n):
+        top = -np.inf
+        for j in range(k):
+            weights[i, j] = (column[j] - cost[i, j]) / epsilon
+            top = max(top, weights[i, j])
+        total = 0.0
+        for j in range(k):
+            weights[i, j] = math.exp(weights[i, j] - top)
+            total += weights[i, j]
+        for j in range(k):
+            weights[i, j] /= total
+        log_row[i] = top + math.log(total)
+    return weights, log_row
 
 
 def _masses(column: Any, nu: float, uniformity: float, mass: Any) -> tuple[float, float]:
@@ -107,9 +125,11 @@ if AVAILABLE:
 
     # Sums may be regrouped to use vector instructions; NaN and infinity keep their meaning.
     _compile = numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+    _conditionals = _compile(_conditionals)
     _masses = _compile(_masses)
     _normalise = _compile(_normalise)
     _column_sums = _compile(_column_sums)
     _sweep = _compile(_sweep)
 
+conditionals = _conditionals
 sweep = _sweep

@@ -21,6 +21,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import array_api_compat.numpy
+import numpy as np
+
+from caot.transport import compiled
 from caot.transport.arrays import Array
 from caot.transport.mass import MassLaw
 
@@ -38,6 +42,12 @@ class LinearProblem:
     def n_samples(self) -> int:
         """The number of rows n."""
         return int(self.cost.shape[0])
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the inner loops run in machine code: numpy arrays in double precision."""
+        is_numpy = self.xp is array_api_compat.numpy
+        return compiled.AVAILABLE and is_numpy and self.cost.dtype == np.float64
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +90,8 @@ def conditionals(problem: LinearProblem, column: Array) -> tuple[Array, Array]:
     The plan with rows of the right mass for given τ is the first, over n; λ of Eq. 7 is
     −ε1 times the second, plus log n.
     """
+    if problem.is_compiled:
+        return compiled.conditionals(problem.cost, column, problem.epsilon)
     xp = problem.xp
     exponent = (column - problem.cost) / problem.epsilon
     top = xp.max(exponent, axis=1, keepdims=True)
