@@ -120,5 +120,8 @@ def test_a_rate_that_is_no_share_is_refused(rate):
 
 
 @pytest.mark.parametrize("text", HARD_TEXTS)
-def test_hard_texts_can_be_split(text):
-    split_words(text)
+def test_words_of_hard_texts_lie_in_the_text_in_order(text):
+    words = split_words(text)
+    assert all(text[word.start : word.end] == word.text for word in words)
+    starts = [word.start for word in words]
+    assert starts == sorted(set(starts))
