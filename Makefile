@@ -7,7 +7,7 @@ SHELL := bash
 .SUFFIXES:
 
 PYTHON ?= python3
-EXTRAS := embedded,fast,plots,bench,dev
+EXTRAS := embedded,fast,plots,onnx,openvino,bench,dev
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -20,7 +20,7 @@ export TOKENIZERS_PARALLELISM := false
 # Tests never use the network, and two workers with one thread each fill two cores.
 TEST_ENV := HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1
 
-.PHONY: help venv demo lint test test-slow bench-transport bench-method gallery clean new-venv
+.PHONY: help venv demo lint test test-slow bench-transport bench-method bench-speed docs gallery clean new-venv
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -28,8 +28,8 @@ help: ## show this list
 venv: $(STAMP) ## make .venv, or bring it up to date
 	@:
 
-demo: $(STAMP) ## show what each transport problem does to the same predictions
-	@$(PY) examples/transport_demo.py
+demo: $(STAMP) ## cluster a thousand support tickets and write their report to caot-demo/
+	@$(PY) -m caot demo --force
 
 lint: $(STAMP) ## ruff (rules and format) and strict mypy
 	@$(PY) -m ruff check --quiet .
@@ -52,8 +52,16 @@ gallery: $(STAMP) ## draw the pictures of docs/gallery.md
 bench-transport: $(STAMP) ## time the transport solvers; prints a table, writes JSON
 	@$(PY) -m benchmarks.transport
 
+docs: $(STAMP) ## build the documentation into site/, warnings as errors
+	@$(PY) -m pip install -qq --no-input -c constraints.txt -e '.[docs]'
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict -d site
+
+bench-speed: $(STAMP) ## time steps, prediction, whole fits and growth; needs CAOT_DATA=folder
+	@$(PY) -m pip install -qq --no-input -c constraints.txt -e '.[rivals]'
+	@$(PY) -W ignore -m benchmarks.speed
+
 clean: ## remove .venv, caches and build products
-	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamp holds the folder that .venv was made for: a copied or moved .venv, or one whose

@@ -27,7 +27,7 @@ from caot import CAOT, Variant, __version__
 from caot.encoders import EmbeddingCache, load_encoder
 from caot.kmeans import kmeans
 from caot.metrics import score
-from caot.training import Event, TargetsMade
+from caot.training import Event, Finished, StageStarted, TargetsMade
 
 RESULTS = Path(__file__).parent / "results" / "method"
 METHODS = ("kmeans", "prediction", "balanced", "adaptive", "consistent")
@@ -46,6 +46,7 @@ class Cell:
     max_iter: int | None = None
     time_budget: str | None = None
     mode: str = "default"
+    encoder_rate: float | None = None
 
     @property
     def path(self) -> Path:
@@ -57,6 +58,8 @@ class Cell:
             parts.append(f"iter-{self.max_iter}")
         if self.time_budget is not None:
             parts.append(f"within-{self.time_budget}")
+        if self.encoder_rate is not None:
+            parts.append(f"rate-{self.encoder_rate:g}")
         return RESULTS / f"{'.'.join(parts)}.seed-{self.seed}.json"
 
 
@@ -70,6 +73,25 @@ class LastLabels:
         """Take note of new targets."""
         if isinstance(event, TargetsMade):
             self.labels[event.rows] = event.labels
+
+
+class Clock:
+    """Observes how long the stages take: what comes before training, and after it, apart."""
+
+    def __init__(self) -> None:
+        self._marks = [("before training", time.perf_counter())]
+
+    def __call__(self, event: Event) -> None:
+        """Take note of the time when something begins."""
+        if isinstance(event, StageStarted):
+            self._marks.append((event.stage.value, time.perf_counter()))
+        elif isinstance(event, Finished):
+            self._marks.append(("labels", time.perf_counter()))
+
+    def seconds_by_stage(self) -> dict[str, float]:
+        """Return the seconds of each stage until now."""
+        ends = [*(mark for _, mark in self._marks[1:]), time.perf_counter()]
+        return {name: end - start for (name, start), end in zip(self._marks, ends, strict=True)}
 
 
 def run(cell: Cell, data_dir: Path) -> dict[str, Any]:
@@ -113,19 +135,22 @@ def _fit(
         n_clusters,
         finetune=finetune,
         max_iter=cell.max_iter,
+        patience=0,  # all iterations, as the record's name says
         time_budget=cell.time_budget,
+        learning_rate_encoder=cell.encoder_rate,
         mode=cell.mode,  # type: ignore[arg-type]
         variant=Variant(pseudo_labels=cell.method),  # type: ignore[arg-type]
         random_state=cell.seed,
     )
-    last = LastLabels(len(texts))
-    model.fit(texts, views=(views[0], views[1]), callbacks=[last])
+    last, clock = LastLabels(len(texts)), Clock()
+    model.fit(texts, views=(views[0], views[1]), callbacks=[last, clock])
     known = last.labels >= 0
     history = model.history_
     outcome = {
         "pseudo_label_scores": score(truth[known], last.labels[known]).as_dict(),
         "pseudo_labelled": int(known.sum()),
         "n_iter": model.n_iter_,
+        "seconds_by_stage": clock.seconds_by_stage(),
         "end_reason": model.end_reason_.name.lower(),
         "imbalance": asdict(model.imbalance_),
         "change_rate_last_50": float(history.change_rate[-50:].mean()),
@@ -150,6 +175,7 @@ def cells(arguments: argparse.Namespace) -> list[Cell]:
             arguments.max_iter,
             arguments.time_budget,
             arguments.mode,
+            arguments.encoder_rate,
         )
         for seed in arguments.seeds
         for data in arguments.datasets
@@ -201,6 +227,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--mode", default="default", choices=("default", "faithful"))
     parser.add_argument("--max-iter", type=int)
     parser.add_argument("--time-budget")
+    parser.add_argument("--encoder-rate", type=float)
     parser.add_argument("--seeds", nargs="+", type=int, default=list(range(5)))
     parser.add_argument("--table", action="store_true", help="print the records and end")
     options = parser.parse_args(arguments)

@@ -1,7 +1,8 @@
 """What four ways of making pseudo-labels do to the same predictions.
 
 Three clusters of unequal size are predicted with noise, so that many samples are ambiguous: two
-clusters are almost equally likely. Their neighbours know better. Run it with `make demo`.
+clusters are almost equally likely. Their neighbours know better. Run it with
+`python examples/transport_demo.py`.
 """
 
 import numpy as np

@@ -34,7 +34,7 @@ def changed_parts(model: CAOT) -> set[str]:
     ("finetune", "changed"),
     [
         ("none", set()),
-        ("auto", set()),
+        ("auto", {"layer.0", "layer.1"}),
         (1, {"layer.1"}),
         (2, {"layer.0", "layer.1"}),
         ("all", {"embeddings", "layer.0", "layer.1"}),
@@ -45,8 +45,8 @@ def test_only_the_chosen_layers_learn(finetune: Any, changed: set[str]) -> None:
     assert changed_parts(model) == changed
 
 
-def test_more_layers_than_there_are_is_an_error_that_names_the_range() -> None:
-    with pytest.raises(ValueError, match="between 0 and 2"):
+def test_more_layers_than_there_are_is_an_error_that_names_their_number() -> None:
+    with pytest.raises(ValueError, match="finetune=99 is more than the encoder's 2 layers"):
         quick_text(finetune=99).fit(TEXTS)
 
 

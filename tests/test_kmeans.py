@@ -32,19 +32,27 @@ def test_clusters_are_found(blobs):
 
 @pytest.mark.parametrize("limit", [10, 100])
 def test_the_same_seed_gives_the_same_partition(blobs, monkeypatch, limit):
-    monkeypatch.setattr(module, "_MINI_BATCH_BEYOND", limit)
+    monkeypatch.setattr(module, "SAMPLE_ROWS", limit)
     first, second = (kmeans(blobs[0], K, n_init=2, random_state=4) for _ in range(2))
     np.testing.assert_array_equal(first.labels, second.labels)
     np.testing.assert_array_equal(first.centers, second.centers)
 
 
-@pytest.mark.parametrize(("limit", "mini"), [(59, True), (60, False)])
-def test_large_data_goes_in_mini_batches(blobs, monkeypatch, limit, mini):
-    monkeypatch.setattr(module, "_MINI_BATCH_BEYOND", limit)
-    monkeypatch.setattr(module, "KMeans" if mini else "MiniBatchKMeans", None)
-    labels = kmeans(blobs[0], K, n_init=3, random_state=0).labels
-    assert labels.dtype == np.int64
-    assert clustering_accuracy(blobs[1], labels) == 1.0
+def test_centres_of_large_data_come_from_a_sample(blobs, monkeypatch):
+    monkeypatch.setattr(module, "SAMPLE_ROWS", 30)
+    fitted = []
+
+    class Observed(module.KMeans):
+        def fit_predict(self, rows):
+            fitted.append(rows.shape)
+            return super().fit_predict(rows)
+
+    monkeypatch.setattr(module, "KMeans", Observed)
+    partition = kmeans(blobs[0], K, n_init=3, random_state=0)
+    assert fitted == [(30, 5)]
+    assert partition.labels.shape == (60,)
+    assert partition.labels.dtype == np.int64
+    assert clustering_accuracy(blobs[1], partition.labels) == 1.0
 
 
 def test_more_starts_are_never_worse(blobs):

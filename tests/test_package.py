@@ -40,8 +40,9 @@ def test_citation_names_the_version_of_the_package():
     assert re.search(r"^version: (.+)$", citation, re.MULTILINE).group(1) == caot.__version__
 
 
-def test_make_installs_every_extra():
+def test_make_installs_every_extra_that_tests_use():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     installed = re.search(r"^EXTRAS := (.+)$", makefile, re.MULTILINE).group(1).split(",")
-    assert sorted(installed) == sorted(project["optional-dependencies"])
+    # The rest is installed by the commands that need it: make docs, make bench-speed.
+    assert {*installed, "docs", "rivals"} == set(project["optional-dependencies"])

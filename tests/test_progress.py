@@ -18,7 +18,9 @@ def step(iteration, stage, total=4):
 
 def targets(rate):
     labels = np.zeros(2, dtype=np.int64)
-    return TargetsMade(2, labels, labels, np.ones(1), rate, Status.CONVERGED, 1, 1, True, False)
+    return TargetsMade(
+        2, labels, labels, np.ones(1), rate, 0.5, Status.CONVERGED, 1, 1, True, False
+    )
 
 
 @pytest.fixture(autouse=True)

@@ -7,11 +7,12 @@ import pytest
 from caot.settings import (
     Variant,
     check_finetune,
+    check_layers,
     encoder_rate,
     make_config,
     make_schedule,
     make_transport,
-    resolve_finetune,
+    n_bytes,
     seconds,
 )
 from caot.training import Objective, Schedule, SimilaritySettings
@@ -58,9 +59,24 @@ def test_other_time_budgets_are_refused(budget):
 )
 def test_schedules_by_default(mode, frozen, max_iter, warmup_iter):
     found = make_schedule(
-        mode, frozen=frozen, max_iter=None, warmup_iter=None, batch_size=200, head_iter=80
+        mode,
+        frozen=frozen,
+        n_samples=20_000,
+        max_iter=None,
+        warmup_iter=None,
+        batch_size=200,
+        head_iter=80,
     )
     assert found == Schedule(max_iter, warmup_iter, 80, 200)
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "max_iter"), [(50, 200), (5_000, 200), (7_500, 300), (10_000, 400), (10**6, 400)]
+)
+def test_few_samples_need_few_iterations(n_samples, max_iter):
+    settings = {"max_iter": None, "warmup_iter": None, "batch_size": 200, "head_iter": 80}
+    found = make_schedule("default", frozen=False, n_samples=n_samples, **settings)
+    assert found.max_iter == max_iter
 
 
 def test_schedules_as_set():
@@ -68,6 +84,7 @@ def test_schedules_as_set():
         return make_schedule(
             "default",
             frozen=True,
+            n_samples=100,
             max_iter=max_iter,
             warmup_iter=warmup_iter,
             batch_size=50,
@@ -133,7 +150,7 @@ def test_variants_that_cannot_be_are_refused(changes, message):
         Variant(**changes)
 
 
-def config(mode="default", **changes):
+def config(mode="default", *, frozen=True, on_gpu=False, patience=None, **changes):
     return make_config(
         mode=mode,
         variant=Variant(**changes),
@@ -142,6 +159,9 @@ def config(mode="default", **changes):
         objective=Objective(contrast_weight=2.0),
         transport=Prediction(),
         embedding_scale=5.0,
+        frozen=frozen,
+        on_gpu=on_gpu,
+        patience=patience,
         random_state=9,
     )
 
@@ -172,30 +192,57 @@ def test_the_mode_decides_on_dropout_and_scale():
     assert config("faithful").embedding_scale == 1.0
 
 
-@pytest.mark.parametrize(
-    ("spec", "options", "expected", "why"),
-    [
-        ("auto", (6, False, "default"), "none", "on a CPU training the networks alone"),
-        ("auto", (6, True, "default"), "all", "an accelerator"),
-        ("auto", (6, False, "faithful"), "all", "the paper"),
-        (2, (6, False, "default"), 2, "as set"),
-        ("all", (6, False, "default"), "all", "as set"),
-        ("none", (6, True, "faithful"), "none", "as set"),
-        ("auto", (0, True, "faithful"), "none", "the inputs are vectors"),
-        ("none", (0, False, "default"), "none", "the inputs are vectors"),
-    ],
-)
-def test_fine_tuning_and_its_reason(spec, options, expected, why):
-    n_layers, accelerator, mode = options
-    found, reason = resolve_finetune(spec, n_layers=n_layers, on_accelerator=accelerator, mode=mode)
-    assert found == expected
-    assert why in reason
-
-
 @pytest.mark.parametrize("spec", ["all", 2])
 def test_vectors_cannot_be_fine_tuned(spec):
     with pytest.raises(ValueError, match="vectors have none: use 'none'"):
-        resolve_finetune(spec, n_layers=0, on_accelerator=False, mode="default")
+        check_layers(spec, 0)
+
+
+@pytest.mark.parametrize(
+    ("mode", "frozen", "given", "expected"),
+    [
+        ("default", True, None, 150),
+        ("default", False, None, 100),
+        ("faithful", False, None, 0),
+        ("faithful", False, 7, 7),
+        ("default", True, 0, 0),
+    ],
+)
+def test_patience_by_mode(mode, frozen, given, expected):
+    made = config(mode, frozen=frozen, patience=given)
+    assert made.stopping.patience == expected
+
+
+def test_half_precision_on_a_gpu_in_default_mode_alone():
+    assert config("default", frozen=False, on_gpu=True).mixed_precision
+    assert not config("default", frozen=False, on_gpu=False).mixed_precision
+    assert not config("default", frozen=True, on_gpu=True).mixed_precision
+    assert not config("faithful", frozen=False, on_gpu=True).mixed_precision
+
+
+def test_more_layers_than_there_are_cannot_be_trained():
+    with pytest.raises(ValueError, match="finetune=7 is more than the encoder's 6 layers"):
+        check_layers(7, 6)
+
+
+def test_layers_that_can_be_trained():
+    for spec in ("auto", "none"):
+        check_layers(spec, 0)
+    for spec in ("auto", "none", "all", 2):
+        check_layers(spec, 6)
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"), [(0, 0.0), (1500, 1500.0), ("500MB", 5e8), (" 1.5 gb ", 1.5e9)]
+)
+def test_sizes_in_bytes(size, expected):
+    assert n_bytes(size) == expected
+
+
+@pytest.mark.parametrize("size", [-1, "2", "GB", "2 parsecs", None, True])
+def test_sizes_that_are_none(size):
+    with pytest.raises(ValueError, match="cache_memory must be bytes or a text such as '500MB'"):
+        n_bytes(size)
 
 
 def test_fine_tuning_is_a_name_or_a_number_of_layers():

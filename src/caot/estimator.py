@@ -9,10 +9,10 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 import numpy as np
-import torch
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import (
     BaseEstimator,
@@ -24,10 +24,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from caot import persistence
 from caot.augment import Augmenter, check_augmenter
+from caot.describe import (
+    DescribeSettings,
+    Description,
+    cluster_info,
+    describe,
+    document_info,
+)
 from caot.encoders import Encoder, Features
 from caot.fitting import FitPlan, FitRequest
 from caot.imbalance import Imbalance, ImbalanceSpec, check_imbalance
 from caot.inputs import EMPTY_OWN, Inputs, read_inputs
+from caot.prediction import probabilities as cluster_probabilities
 from caot.settings import (
     MODES,
     FineTune,
@@ -35,8 +43,10 @@ from caot.settings import (
     Variant,
     check_device,
     check_finetune,
+    n_bytes,
     seconds,
 )
+from caot.threads import compute_threads
 from caot.training import Callback, EndReason, History, Networks
 
 if TYPE_CHECKING:
@@ -48,12 +58,13 @@ _LEAST_INTEGERS = {
     "n_clusters": 2,
     "max_iter": 1,
     "warmup_iter": 0,
+    "patience": 0,
     "batch_size": 2,
     "max_length": 1,
     "random_state": 0,
     "verbose": 0,
 }
-_MAY_BE_NONE = ("max_iter", "warmup_iter", "max_length")
+_MAY_BE_NONE = ("max_iter", "warmup_iter", "patience", "max_length")
 
 Probabilities = NDArray[np.float32]
 
@@ -76,7 +87,8 @@ class CAOT(ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, Base
         "auto" (the embedded all-MiniLM-L6-v2), "paper" (the paper's DistilBERT), a hub id, a
         folder, or an :class:`~caot.encoders.Encoder`. A matrix of numbers as X needs none.
     finetune
-        Which encoder layers learn: "all", a number of top layers, "none", or "auto".
+        Which encoder layers learn: "all", a number of top layers, "none", or "auto", which decides
+        by device, number of texts and time budget, and logs what it chose and why.
     augmenter
         How the two views of a text are made: "auto", a name, an :class:`~caot.augment.Augmenter` or
         a function of a list of texts; ``fit(views=...)`` takes precedence.
@@ -87,7 +99,11 @@ class CAOT(ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, Base
         "default", or "faithful": the paper as printed.
     max_iter, warmup_iter
         Iterations, and how many of them are warm-up (30 % by default). By default 2,000 in faithful
-        mode, 1,000 for a frozen encoder, 400 for one that learns.
+        mode, 1,000 for a frozen encoder, 200 to 400 by the number of texts for one that learns.
+    patience
+        Training ends early when the pseudo-labels and the transport's objective have stood still
+        for so many iterations; 0 never ends early, None is 100, 150 for a
+        frozen encoder, 0 in faithful mode.
     batch_size
         Samples an iteration.
     max_length
@@ -104,6 +120,9 @@ class CAOT(ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, Base
     time_budget
         Training ends after this time, as seconds or "10min"; results then depend on the machine's
         speed.
+    cache_memory
+        How much of what frozen layers give is kept in memory when top layers learn, in bytes or as
+        "2GB"; more goes to a temporary file.
     device
         "cpu", "cuda", ...; None takes the best at hand.
     variant
@@ -130,6 +149,8 @@ class CAOT(ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, Base
         :class:`~caot.training.History` of the run.
     n_iter_
         Iterations done, the head start included.
+    n_iter_saved_
+        Iterations that were not needed, because the pseudo-labels had settled before.
     end_reason_
         Why training ended.
     sample_ids_
@@ -153,6 +174,7 @@ class CAOT(ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, Base
         mode: Mode = "default",
         max_iter: int | None = None,
         warmup_iter: int | None = None,
+        patience: int | None = None,
         batch_size: int = 200,
         max_length: int | None = None,
         epsilon: float = 1.0,
@@ -164,6 +186,7 @@ class CAOT(ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, Base
         learning_rate_encoder: float | None = None,
         on_empty: Literal["error", "own-cluster"] = "error",
         time_budget: float | str | None = None,
+        cache_memory: float | str = "2GB",
         device: str | None = None,
         variant: Variant | None = None,
         random_state: int = 0,
@@ -177,6 +200,7 @@ class CAOT(ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, Base
         self.mode = mode
         self.max_iter = max_iter
         self.warmup_iter = warmup_iter
+        self.patience = patience
         self.batch_size = batch_size
         self.max_length = max_length
         self.epsilon = epsilon
@@ -188,6 +212,7 @@ class CAOT(ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, Base
         self.learning_rate_encoder = learning_rate_encoder
         self.on_empty = on_empty
         self.time_budget = time_budget
+        self.cache_memory = cache_memory
         self.device = device
         self.variant = variant
         self.random_state = random_state
@@ -232,19 +257,22 @@ class CAOT(ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, Base
         if sample_ids is not None and len(sample_ids) != len(inputs):
             msg = f"sample_ids has {len(sample_ids)} entries for {len(inputs)} samples"
             raise ValueError(msg)
-        plan = FitPlan.make(self._request(), inputs, views)
-        outcome = plan.run(
-            deadline=started + seconds(self.time_budget),
-            callbacks=callbacks,
-            checkpoint=None if checkpoint is None else Path(checkpoint),
-            checkpoint_every=checkpoint_every,
-        )
+        with compute_threads():
+            plan = FitPlan.make(self._request(), inputs, views)
+            outcome = plan.run(
+                deadline=started + seconds(self.time_budget),
+                callbacks=callbacks,
+                checkpoint=None if checkpoint is None else Path(checkpoint),
+                checkpoint_every=checkpoint_every,
+            )
+            embeddings = plan.final_embeddings()
         self._take(plan.encoder, outcome.networks, outcome.imbalance)
         self.history_: History = outcome.history
         self.n_iter_ = outcome.n_iter
+        self.n_iter_saved_ = outcome.n_saved
         self.end_reason_: EndReason = outcome.reason
         self.sample_ids_ = None if sample_ids is None else list(sample_ids)
-        self._label(inputs, plan.final_embeddings())
+        self._label(inputs, embeddings)
         self._warn_about(outcome.reason)
         return self
 
@@ -285,6 +313,45 @@ class CAOT(ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, Base
         """Return the embeddings of the fitted encoder, (n, width)."""
         check_is_fitted(self)
         return self._embed(self._read(X), batch_size)
+
+    def describe(self, X: Iterable[str], **settings: Unpack[DescribeSettings]) -> Description:
+        """Describe the clusters by the texts that fall into them: keywords, label, examples.
+
+        ``settings`` are those of :func:`caot.describe.describe`.
+        """
+        return self._describe(X, settings)[0]
+
+    def get_cluster_info(
+        self, X: Iterable[str], **settings: Unpack[DescribeSettings]
+    ) -> pd.DataFrame:
+        """Return one row a cluster: label, keywords, size, share, mean confidence, examples."""
+        description, texts, _ = self._describe(X, settings)
+        return cluster_info(description, texts)
+
+    def get_document_info(
+        self,
+        X: Iterable[str],
+        *,
+        ids: Sequence[object] | None = None,
+        **settings: Unpack[DescribeSettings],
+    ) -> pd.DataFrame:
+        """Return one row a text, in order: cluster, its label, confidence, second choice."""
+        description, texts, probabilities = self._describe(X, settings)
+        return document_info(description, texts, probabilities, probabilities.argmax(axis=1), ids)
+
+    def _describe(
+        self, X: Iterable[str], settings: DescribeSettings
+    ) -> tuple[Description, list[str], Probabilities]:
+        check_is_fitted(self)
+        inputs = self._read(X)
+        if inputs.is_vectors:
+            msg = "vectors have no words: give their texts to caot.describe.describe yourself"
+            raise TypeError(msg)
+        vectors = self._embed(inputs, batch_size=64)
+        probabilities = self._probabilities(inputs, vectors)
+        labels = probabilities.argmax(axis=1)
+        description = describe(inputs.values, labels, probabilities, vectors, **settings)
+        return description, inputs.values, probabilities
 
     def save_pretrained(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the model: a sentence-transformers folder with the networks and a model card.
@@ -356,6 +423,7 @@ class CAOT(ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, Base
         check_finetune(self.finetune)
         check_imbalance(self.imbalance)
         seconds(self.time_budget)
+        n_bytes(self.cache_memory)
 
     def _request(self) -> FitRequest:
         names = (name for name in FitRequest.__dataclass_fields__ if name != "variant")
@@ -385,14 +453,7 @@ class CAOT(ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, Base
         return self.encoder_.encode(inputs.values, batch_size=batch_size)
 
     def _probabilities(self, inputs: Inputs, vectors: NDArray[np.float32]) -> Probabilities:
-        with torch.inference_mode():
-            device = next(self.networks_.parameters()).device
-            log_prob = self.networks_.predict(torch.tensor(vectors, device=device))
-        probabilities: Probabilities = log_prob.exp().cpu().numpy()
-        if not self.has_own_cluster_:
-            return probabilities
-        own = inputs.empty[:, None].astype(np.float32)
-        return np.hstack([probabilities * (1 - own), own])
+        return cluster_probabilities(self, vectors, inputs.empty)
 
     def _label(self, inputs: Inputs, vectors: NDArray[np.float32]) -> None:
         """Set the labels and what follows from them: a last pass in float32."""
@@ -400,10 +461,8 @@ class CAOT(ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, Base
         self.labels_ = probabilities.argmax(axis=1).astype(np.int64)
         n_labels = probabilities.shape[1]
         sizes = np.bincount(self.labels_, minlength=n_labels)
-        sums = np.zeros((n_labels, vectors.shape[1]))
-        np.add.at(sums, self.labels_, vectors)
-        with np.errstate(invalid="ignore"):
-            self.cluster_centers_ = (sums / sizes[:, None]).astype(np.float32)
+        means = [_mean(vectors, self.labels_ == label) for label in range(n_labels)]
+        self.cluster_centers_ = np.stack(means).astype(np.float32)
         self.cluster_sizes_ = sizes
 
     def _warn_about(self, reason: EndReason) -> None:
@@ -429,8 +488,19 @@ class CAOT(ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, Base
             warnings.warn(msg, RuntimeWarning, stacklevel=3)
         elif reason is EndReason.TIME:
             logger.info("training stopped after %d iterations: %s", self.n_iter_, reason.value)
+        elif reason is EndReason.SETTLED:
+            told = "training stopped after %d iterations, %d before the last: %s"
+            logger.info(told, self.n_iter_, self.n_iter_saved_, reason.value)
 
     def _restore(self, attributes: dict[str, Any]) -> None:
         """Set fitted attributes that a saved model brings."""
         for name, value in attributes.items():
             setattr(self, name, value)
+
+
+def _mean(vectors: NDArray[np.float32], member: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the mean of the members' vectors, (width,); NaN if there is none."""
+    if not member.any():
+        return np.full(vectors.shape[1], np.nan)
+    mean: NDArray[np.float64] = vectors[member].mean(axis=0, dtype=np.float64)
+    return mean

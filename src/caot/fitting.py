@@ -12,14 +12,28 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Self
+from typing import Self, TypeGuard, cast
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import nn
 
 from caot.augment import Augmenter, Contextual, FeatureNoise, Views, resolve_augmenter
-from caot.encoders import EmbeddingCache, Encoder, Features, load_encoder
+from caot.effort import Choice, Workload, choose
+from caot.encoders import (
+    Batchable,
+    Deferred,
+    EmbeddingCache,
+    Encoder,
+    Features,
+    LayeredEncoder,
+    Tokens,
+    keep_lower,
+    load_encoder,
+)
+from caot.encoders.cache import default_folder
+from caot.encoders.device import device_of
 from caot.imbalance import Imbalance, ImbalanceSpec, resolve_imbalance
 from caot.inputs import Inputs, Values, check_views, require_distinct
 from caot.kmeans import kmeans
@@ -28,11 +42,13 @@ from caot.settings import (
     FineTune,
     Mode,
     Variant,
+    check_layers,
     encoder_rate,
     make_config,
     make_schedule,
     make_transport,
-    resolve_finetune,
+    n_bytes,
+    seconds,
 )
 from caot.training import (
     Callback,
@@ -63,6 +79,7 @@ class FitRequest:
     mode: Mode
     max_iter: int | None
     warmup_iter: int | None
+    patience: int | None
     batch_size: int
     max_length: int | None
     epsilon: float
@@ -72,24 +89,36 @@ class FitRequest:
     temperature_attention: float
     learning_rate: float
     learning_rate_encoder: float | None
+    time_budget: float | str | None
+    cache_memory: float | str
     device: str | None
     random_state: int
     verbose: int
     variant: Variant
 
     def config(
-        self, *, finetune: Literal["all", "none"] | int, uniformity: float, scale: float
+        self,
+        choice: Choice,
+        *,
+        n_samples: int,
+        uniformity: float = 1.0,
+        scale: float = 1.0,
+        on_gpu: bool = False,
     ) -> TrainingConfig:
         """Return the settings of the trainer."""
+        frozen = choice.layers == "none"
         rate = self.learning_rate_encoder
+        if rate is None:
+            rate = encoder_rate(self.mode, choice.layers)
         return make_config(
             mode=self.mode,
             variant=self.variant,
             n_clusters=int(self.n_clusters),
             schedule=make_schedule(
                 self.mode,
-                frozen=finetune == "none",
-                max_iter=self.max_iter,
+                frozen=frozen,
+                n_samples=n_samples,
+                max_iter=choice.n_iter or self.max_iter,
                 warmup_iter=self.warmup_iter,
                 batch_size=self.batch_size,
                 head_iter=self.variant.head_iter,
@@ -99,7 +128,7 @@ class FitRequest:
                 temperature_instance=self.temperature_instance,
                 temperature_attention=self.temperature_attention,
                 learning_rate=self.learning_rate,
-                learning_rate_encoder=encoder_rate(self.mode, finetune) if rate is None else rate,
+                learning_rate_encoder=rate,
             ),
             transport=make_transport(
                 self.mode,
@@ -109,6 +138,9 @@ class FitRequest:
                 consistency=self.consistency,
             ),
             embedding_scale=scale,
+            frozen=frozen,
+            on_gpu=on_gpu,
+            patience=self.patience,
             random_state=int(self.random_state),
         )
 
@@ -121,6 +153,7 @@ class FitOutcome:
     imbalance: Imbalance
     history: History
     n_iter: int
+    n_saved: int
     reason: EndReason
 
 
@@ -130,7 +163,7 @@ class FitPlan:
 
     encoder: Encoder
     inputs: Inputs
-    embeddings: Embeddings
+    embeddings: Embeddings | None
     frozen: bool
     parameters: list[nn.Parameter]
     data: TrainingData
@@ -148,27 +181,35 @@ class FitPlan:
     ) -> Self:
         """Do everything that comes before training, the cheap checks first."""
         # Settings that cannot be are refused now, whatever the data will say.
-        request.config(finetune="all", uniformity=1.0, scale=1.0)
+        request.config(Choice("all", None, "a first look"), n_samples=len(inputs))
         given = None if views is None else check_views(views, inputs)
         require_distinct(inputs, request.n_clusters)
         encoder = _load(request, inputs)
-        finetune, why = resolve_finetune(
-            request.finetune,
-            n_layers=encoder.n_layers,
-            on_accelerator=_on_accelerator(encoder),
-            mode=request.mode,
-        )
-        logger.info("finetune=%r: %s", finetune, why)
-        frozen = finetune == "none"
-        parameters = encoder.set_trainable(finetune)
+        prepared = encoder.prepare(inputs.values)
+        choice = _choose_layers(request, encoder, prepared)
+        logger.info("finetune=%r: %s", choice.layers, choice.why)
+        frozen = choice.layers == "none"
+        parameters = encoder.set_trainable(choice.layers)
         noise: FeatureNoise | None = None
         if given is None:
             given, noise = _augment(request, encoder, inputs, frozen=frozen)
-        embeddings = _embed(encoder, inputs.values, progress=request.verbose > 0)
-        data = _training_data(encoder, inputs, embeddings, given, noise, frozen=frozen)
-        labels, imbalance = _look_at_sizes(request, embeddings[inputs.filled])
+        embeddings: Embeddings | None = None
+        if frozen:
+            embeddings = _embed(encoder, prepared, progress=request.verbose > 0)
+            data = _embedded_data(encoder, inputs, embeddings, given, noise)
+            # A memory-mapped array is copied only if it must be.
+            sample = embeddings[inputs.filled] if inputs.empty.any() else embeddings
+        else:
+            parts = [part.take(inputs.filled) for part in (prepared, *_prepare(encoder, given))]
+            data = _learning_data(request, choice, encoder, parts, noise)
+            sample = _embed(encoder, data.original, progress=request.verbose > 0)
+        labels, imbalance = _look_at_sizes(request, sample)
         config = request.config(
-            finetune=finetune, uniformity=imbalance.uniformity, scale=_unit_scale(embeddings)
+            choice,
+            n_samples=len(data),
+            uniformity=imbalance.uniformity,
+            scale=_unit_scale(sample),
+            on_gpu=device_of(encoder).type == "cuda",
         )
         return cls(
             encoder=encoder,
@@ -192,8 +233,9 @@ class FitPlan:
         checkpoint_every: int,
     ) -> FitOutcome:
         """Train, from the checkpoint if there is one, and keep it up to date."""
-        device = getattr(self.encoder, "device", "cpu")
-        encoder = Features(self.encoder.width, device=device) if self.frozen else self.encoder
+        encoder = self.encoder
+        if self.frozen:
+            encoder = Features(encoder.width, device=device_of(encoder))
         bar = ProgressBar()
         observers: list[Callback] = [*callbacks]
         if self.verbose > 0:
@@ -213,13 +255,21 @@ class FitPlan:
                 reason = self._run_with_checkpoint(trainer, deadline, checkpoint, checkpoint_every)
         finally:
             bar.close()
+        left = self.config.schedule.total - trainer.iteration
         return FitOutcome(
-            trainer.networks, self.imbalance, trainer.history, trainer.iteration, reason
+            networks=trainer.networks,
+            imbalance=self.imbalance,
+            history=trainer.history,
+            n_iter=trainer.iteration,
+            n_saved=left if reason is EndReason.SETTLED else 0,
+            reason=reason,
         )
 
     def final_embeddings(self) -> Embeddings:
         """Return the embeddings of all inputs by the encoder as it is now, (n, width)."""
-        return self.embeddings if self.frozen else _embed(self.encoder, self.inputs.values)
+        if self.embeddings is not None:  # a frozen encoder's
+            return self.embeddings
+        return self.encoder.encode(self.inputs.values)
 
     def _run_with_checkpoint(
         self, trainer: Trainer, deadline: float, path: Path, every: int
@@ -303,14 +353,41 @@ def _unit_scale(embeddings: Embeddings) -> float:
     return 1.0 / math.sqrt(mean_square) if mean_square > 0 else 1.0
 
 
-def _on_accelerator(encoder: Encoder) -> bool:
-    parameter = next(encoder.module.parameters(), None)
-    return parameter is not None and parameter.device.type != "cpu"
+def _choose_layers(request: FitRequest, encoder: Encoder, prepared: Batchable) -> Choice:
+    """Return which layers to train: as set, or by mode, device, number of texts and time."""
+    check_layers(request.finetune, encoder.n_layers)
+    if request.finetune != "auto":
+        given = request.finetune
+        return Choice(given if isinstance(given, str) else int(given), None, "as set")
+    if encoder.n_layers == 0:
+        return Choice("none", None, "the inputs are vectors")
+    if request.mode == "faithful":
+        return Choice("all", None, "the paper trains the whole encoder")
+    if not isinstance(encoder, LayeredEncoder) or not isinstance(prepared, Tokens):
+        return Choice("none", None, "the encoder's layers are not known")
+    on_cpu = device_of(encoder).type == "cpu"
+    learning = request.config(Choice(1, None, "to learn"), n_samples=len(prepared))
+    usual = learning.schedule.max_iter
+    workload = Workload(
+        n_texts=len(prepared),
+        n_tokens=prepared.values.size,
+        n_layers=encoder.n_layers,
+        layer_size=encoder.layer_size,
+        batch_size=request.batch_size,
+        n_cores=torch.get_num_threads() if on_cpu else 0,
+        keeps_lower=encoder.can_run_by_parts and usual * request.batch_size > len(prepared),
+    )
+    return choose(workload, seconds(request.time_budget), usual)
+
+
+def _cache_folder() -> Path | None:
+    """Return the folder that ``CAOT_CACHE`` names, if any."""
+    return default_folder() if os.environ.get("CAOT_CACHE") else None
 
 
 def _embed(encoder: Encoder, values: Values, *, progress: bool = False) -> Embeddings:
     """Encode, through the cache on disk if ``CAOT_CACHE`` names one."""
-    if os.environ.get("CAOT_CACHE"):
+    if _cache_folder() is not None and not isinstance(values, Deferred):
         return EmbeddingCache().get(encoder, values, progress=progress)
     return encoder.encode(values, progress=progress)
 
@@ -347,30 +424,67 @@ def _augment(
     return (views.first, views.second), None
 
 
-def _training_data(
+def _embedded_data(
     encoder: Encoder,
     inputs: Inputs,
     embeddings: Embeddings,
     views: tuple[Values, Values] | None,
     noise: FeatureNoise | None,
-    *,
-    frozen: bool,
 ) -> TrainingData:
-    """Prepare the three views of the rows that are not empty, embedded already if frozen."""
-    if not frozen:
-        parts = [encoder.prepare(part) for part in (inputs.values, *(views or ()))]
-    else:
-        vectors = Features(encoder.width)
-        embedded = [_embed(encoder, view) for view in views or ()]
-        if embedded and np.array_equal(embedded[0], embedded[1]):
-            msg = (
-                "the two views are equal, and a frozen encoder leaves them so: there is nothing to "
-                "learn from. Give views that differ, use augmenter='auto', or train the encoder"
-            )
-            raise ValueError(msg)
-        parts = [vectors.prepare(part) for part in (embeddings, *embedded)]
+    """Return the embeddings of the three views: a frozen encoder runs once per text."""
+    vectors = Features(encoder.width)
+    embedded = [_embed(encoder, view) for view in views or ()]
+    if embedded and np.array_equal(embedded[0], embedded[1]):
+        msg = (
+            "the two views are equal, and a frozen encoder leaves them so: there is nothing to "
+            "learn from. Give views that differ, use augmenter='auto', or train the encoder"
+        )
+        raise ValueError(msg)
+    parts = [vectors.prepare(part) for part in (embeddings, *embedded)]
     if inputs.empty.any():
         parts = [part.take(inputs.filled) for part in parts]
+    return _three_views(parts, noise)
+
+
+def _learning_data(
+    request: FitRequest,
+    choice: Choice,
+    encoder: Encoder,
+    parts: Sequence[Batchable],
+    noise: FeatureNoise | None,
+) -> TrainingData:
+    """Return the three views as tokens, or as what frozen lower layers make of them."""
+    # As printed, the dropout of frozen layers is part of the method: nothing of it can be kept.
+    if request.mode == "faithful" or not _has_frozen_layers(encoder):
+        return _three_views(parts, noise)
+    tokens = [cast("Tokens", part) for part in parts]  # what layered encoders prepare
+    schedule = request.config(choice, n_samples=len(parts[0])).schedule
+    if schedule.max_iter * schedule.batch_size <= len(parts[0]):  # no text comes twice
+        return _three_views([Deferred(encoder, part) for part in tokens], noise)
+    kept = [
+        keep_lower(
+            encoder,
+            part,
+            memory=n_bytes(request.cache_memory) / len(parts),
+            folder=_cache_folder(),
+            progress=request.verbose > 0,
+        )
+        for part in tokens
+    ]
+    return _three_views(kept, noise)
+
+
+def _has_frozen_layers(encoder: Encoder) -> TypeGuard[LayeredEncoder]:
+    if not isinstance(encoder, LayeredEncoder):
+        return False
+    return encoder.n_frozen > 0 and encoder.can_run_by_parts
+
+
+def _three_views(parts: Sequence[Batchable], noise: FeatureNoise | None) -> TrainingData:
     original, *both = parts
     first, second = both or (None, None)
     return TrainingData(original, first, second, noise)
+
+
+def _prepare(encoder: Encoder, views: tuple[Values, Values] | None) -> list[Batchable]:
+    return [encoder.prepare(view) for view in views or ()]

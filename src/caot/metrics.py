@@ -55,7 +55,7 @@ def clustering_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float
 
     Clusters without a partner count as wrong, so the numbers of clusters may differ.
     """
-    counts = _contingency(labels_true, labels_pred)
+    counts = contingency(labels_true, labels_pred)
     rows, columns = linear_sum_assignment(counts, maximize=True)
     return float(counts[rows, columns].sum() / counts.sum())
 
@@ -79,8 +79,16 @@ def adjusted_rand(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
 
 def purity(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     """Share of samples whose true label is the commonest of their cluster."""
-    counts = _contingency(labels_true, labels_pred)
+    counts = contingency(labels_true, labels_pred)
     return float(counts.max(axis=0).sum() / counts.sum())
+
+
+def contingency(labels_true: ArrayLike, labels_pred: ArrayLike) -> NDArray[np.int64]:
+    """Count the samples of each true label (row) in each cluster (column), both in sorted order."""
+    true, pred = _encode_pair(labels_true, labels_pred)
+    n_true, n_pred = int(true.max()) + 1, int(pred.max()) + 1
+    counts = np.bincount(true * n_pred + pred, minlength=n_true * n_pred)
+    return counts.astype(np.int64).reshape(n_true, n_pred)
 
 
 def neighbourhood_similarity(z0: ArrayLike, z1: ArrayLike, labels: ArrayLike) -> float:
@@ -131,14 +139,6 @@ def change_rate(before: ArrayLike, after: ArrayLike) -> float:
     if not known.any():
         return 1.0
     return float(np.mean(old[known] != new[known]))
-
-
-def _contingency(labels_true: ArrayLike, labels_pred: ArrayLike) -> NDArray[np.int64]:
-    """Count the samples of each true label (row) in each cluster (column)."""
-    true, pred = _encode_pair(labels_true, labels_pred)
-    n_true, n_pred = int(true.max()) + 1, int(pred.max()) + 1
-    counts = np.bincount(true * n_pred + pred, minlength=n_true * n_pred)
-    return counts.astype(np.int64).reshape(n_true, n_pred)
 
 
 def _encode_pair(

@@ -10,7 +10,13 @@ from typing import Literal, TypeAlias
 
 import torch
 
-from caot.training import Objective, Schedule, SimilaritySettings, TrainingConfig
+from caot.training import (
+    Objective,
+    Schedule,
+    SimilaritySettings,
+    Stopping,
+    TrainingConfig,
+)
 from caot.training.config import AttentionKind
 from caot.transport import (
     AdaptiveTransport,
@@ -27,6 +33,9 @@ MODES = ("default", "faithful")
 # The paper's warm-up is 600 of 2,000 iterations; other budgets keep the share.
 _WARMUP_SHARE = 0.3
 _HEAD_ITER = 80
+# Iterations that pseudo-labels must stand still before training ends early.
+_PATIENCE = 100
+_PATIENCE_FROZEN = 150  # cheap iterations: no hurry
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +101,21 @@ def make_schedule(
     mode: Mode,
     *,
     frozen: bool,
+    n_samples: int,
     max_iter: int | None,
     warmup_iter: int | None,
     batch_size: int,
     head_iter: int,
 ) -> Schedule:
-    """Return the schedule; None means the paper's 2,000 iterations, or 1,000 (frozen) and 400."""
-    if max_iter is None:
-        max_iter = 2000 if mode == "faithful" else 1000 if frozen else 400
+    """Return the schedule; None means the usual number of iterations.
+
+    That is the paper's 2,000 in faithful mode; 1,000 for a frozen encoder; and for one that learns
+    200 to 400, in proportion to the samples: few samples come often enough all the same.
+    """
+    if max_iter is None and mode == "faithful":
+        max_iter = 2000
+    elif max_iter is None:
+        max_iter = 1000 if frozen else min(400, max(200, n_samples // 25))
     if warmup_iter is None:
         warmup_iter = round(_WARMUP_SHARE * max_iter)
     return Schedule(max_iter, warmup_iter, head_iter, batch_size)
@@ -141,10 +157,16 @@ def make_config(
     objective: Objective,
     transport: Transport,
     embedding_scale: float,
+    frozen: bool,
+    on_gpu: bool,
+    patience: int | None,
     random_state: int,
 ) -> TrainingConfig:
     """Put the settings of a run together."""
     in_evaluation = variant.predict_in_evaluation
+    if patience is None:
+        usual = _PATIENCE_FROZEN if frozen else _PATIENCE
+        patience = 0 if mode == "faithful" else usual
     cosine, attention = _SIMILARITIES[variant.similarity]
     return TrainingConfig(
         n_clusters=n_clusters,
@@ -152,10 +174,13 @@ def make_config(
         objective=objective,
         similarity=SimilaritySettings(cosine, attention, variant.keep_diagonal),
         transport=transport,
+        stopping=Stopping(patience),
         attention=variant.attention,
         predict_in_evaluation=mode == "default" if in_evaluation is None else in_evaluation,
         kmeans_restarts=variant.kmeans_restarts,
         embedding_scale=1.0 if mode == "faithful" else embedding_scale,
+        head_on_originals=mode == "default" and not frozen,
+        mixed_precision=mode == "default" and on_gpu and not frozen,
         random_state=random_state,
     )
 
@@ -182,6 +207,24 @@ def seconds(budget: float | str | None) -> float:
     return float(match[1]) * _UNITS[match[2]]
 
 
+_SIZES = {"MB": 1e6, "GB": 1e9, "TB": 1e12}
+
+
+def n_bytes(size: float | str) -> float:
+    """Return a size in bytes: a number, or a text such as "500MB" or "2GB"."""
+    if isinstance(size, Real) and not isinstance(size, bool) and float(size) >= 0:
+        return float(size)
+    match = (
+        re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", size)
+        if isinstance(size, str)
+        else None
+    )
+    if match is None or match[2].upper() not in _SIZES:
+        msg = f"cache_memory must be bytes or a text such as '500MB' or '2GB', got {size!r}"
+        raise ValueError(msg)
+    return float(match[1]) * _SIZES[match[2].upper()]
+
+
 def check_device(spec: object) -> None:
     """Raise unless ``spec`` is None or the name of a kind of device."""
     if spec is None:
@@ -201,25 +244,14 @@ def check_finetune(spec: object) -> None:
         raise ValueError(msg)
 
 
-def resolve_finetune(
-    spec: FineTune, *, n_layers: int, on_accelerator: bool, mode: Mode
-) -> tuple[Literal["all", "none"] | int, str]:
-    """Return which layers are trained, and why."""
-    if n_layers == 0:
-        if spec not in ("auto", "none"):
-            msg = f"finetune={spec!r} needs an encoder with layers; vectors have none: use 'none'"
-            raise ValueError(msg)
-        return "none", "the inputs are vectors"
-    if spec != "auto":
-        return spec, "as set"
-    if mode == "faithful":
-        return "all", "the paper trains the whole encoder"
-    if on_accelerator:
-        return "all", "an accelerator is at hand"
-    return (
-        "none",
-        "on a CPU training the networks alone is quickest; finetune=2 also trains two layers",
-    )
+def check_layers(spec: FineTune, n_layers: int) -> None:
+    """Raise if an encoder with so many layers cannot be trained as ``spec`` says."""
+    if n_layers == 0 and spec not in ("auto", "none"):
+        msg = f"finetune={spec!r} needs an encoder with layers; vectors have none: use 'none'"
+        raise ValueError(msg)
+    if isinstance(spec, Integral) and spec > n_layers:
+        msg = f"finetune={spec} is more than the encoder's {n_layers} layers: use 'all'"
+        raise ValueError(msg)
 
 
 def _require_choice(name: str, value: object, choices: object) -> None:

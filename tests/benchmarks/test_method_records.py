@@ -35,7 +35,12 @@ def test_a_record_lies_where_its_cell_says(path):
 def test_cells_differ_by_their_file():
     cell = method.Cell("tweet", "consistent", "none", 0)
     changes = [{"seed": 1}, {"method": "adaptive"}, {"finetune": "2"}, {"max_iter": 5}]
-    changes += [{"time_budget": "1min"}, {"mode": "faithful"}, {"data": "agnews"}]
+    changes += [
+        {"time_budget": "1min"},
+        {"mode": "faithful"},
+        {"data": "agnews"},
+        {"encoder_rate": 2e-4},
+    ]
     paths = {dataclasses.replace(cell, **change).path for change in changes}
     assert len(paths | {cell.path}) == len(changes) + 1
 

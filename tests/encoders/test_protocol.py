@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caot.encoders import Batchable, Encoder, Features, Tokens
+from caot.encoders import Activations, Batchable, Encoder, Features, Tokens
 from tests.fakes import HashEncoder
 
 ROWS = [[5, 6, 7], [8], [], [9, 10]]
@@ -58,7 +58,14 @@ def test_take_wants_one_dimension_of_whole_numbers():
 def test_concat():
     whole = Tokens.concat(Tokens.from_lists(ROWS[:2]), Tokens.from_lists(ROWS[2:]))
     assert rows_of(whole) == ROWS
-    assert len(Tokens.concat()) == 0
+
+
+def test_activations_are_rows_of_vectors():
+    made = Activations(np.arange(12.0).reshape(6, 2), np.array([0, 1, 3, 6]))
+    both = Activations.concat(made.take([2, 0]), made.take([1]))
+    assert both.lengths.tolist() == [3, 1, 2]
+    assert both.values[:, 0].tolist() == [6.0, 8.0, 10.0, 0.0, 2.0, 4.0]
+    assert both.digest() != made.digest()
 
 
 def test_padded_to_the_longest_on_the_right():

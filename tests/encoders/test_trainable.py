@@ -71,7 +71,7 @@ def test_frozen_layers_build_no_graph(family_encoder, texts):
     for layer in layers:
         layer.register_forward_hook(look)
     family_encoder.module.train()
-    family_encoder.forward(family_encoder.prepare(texts))
+    family_encoder._forward_padded(family_encoder.prepare(texts))
     assert needs_grad == [False, False, True]
 
 

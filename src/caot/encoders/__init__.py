@@ -10,21 +10,34 @@ from caot.encoders.embedded import embedded_path, load_embedded
 from caot.encoders.features import Features, Rows
 from caot.encoders.lazy import transformer_encoder
 from caot.encoders.loading import load_encoder
-from caot.encoders.protocol import Batchable, Encoder, Tokens
+from caot.encoders.lower import Deferred, keep_lower
+from caot.encoders.protocol import (
+    Activations,
+    Batchable,
+    Encoder,
+    LayeredEncoder,
+    Ragged,
+    Tokens,
+)
 
 if TYPE_CHECKING:
     from caot.encoders.transformer import TransformerEncoder
 
 __all__ = [
+    "Activations",
     "Batchable",
+    "Deferred",
     "EmbeddingCache",
     "Encoder",
     "EncoderNotAvailable",
     "Features",
+    "LayeredEncoder",
+    "Ragged",
     "Rows",
     "Tokens",
     "TransformerEncoder",
     "embedded_path",
+    "keep_lower",
     "load_embedded",
     "load_encoder",
 ]

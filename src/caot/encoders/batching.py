@@ -9,12 +9,15 @@ import numpy as np
 import torch
 from tqdm.auto import tqdm
 
+from caot.encoders.protocol import Tokens
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from caot.encoders.protocol import Tokens
+    from caot.encoders.lower import Deferred
+    from caot.encoders.protocol import Ragged
 
 
 @contextmanager
@@ -45,9 +48,9 @@ def distinct_rows(tokens: Tokens) -> tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def encode_tokens(
-    forward: Callable[[Tokens], torch.Tensor],
+    forward: Callable[[Ragged], torch.Tensor],
     module: torch.nn.Module,
-    tokens: Tokens,
+    tokens: Ragged | Deferred,
     *,
     width: int,
     batch_size: int = 64,
@@ -61,8 +64,8 @@ def encode_tokens(
         Maps a batch of tokens to vectors (n, width).
     module : nn.Module
         The module whose mode is set for the time of the call.
-    tokens : Tokens
-        The texts.
+    tokens : Tokens, Activations or Deferred
+        The texts, or what the lower layers make of them.
     width : int
         The length of a vector.
     batch_size : int
@@ -77,15 +80,17 @@ def encode_tokens(
     if batch_size < 1:
         msg = f"batch_size must be at least 1, got {batch_size}"
         raise ValueError(msg)
-    first, place_of = distinct_rows(tokens)
-    distinct = tokens.take(first)
+    if isinstance(tokens, Tokens):
+        first, place_of = distinct_rows(tokens)
+    else:
+        first = place_of = np.arange(len(tokens))
     # Longest first: a batch that does not fit into memory fails at once.
-    order = np.argsort(-distinct.lengths, kind="stable")
-    vectors = np.empty((len(distinct), width), dtype=np.float32)
-    starts = range(0, len(distinct), batch_size)
+    order = np.argsort(-tokens.lengths[first], kind="stable")
+    vectors = np.empty((len(first), width), dtype=np.float32)
+    starts = range(0, len(first), batch_size)
     # no_grad, not inference_mode: a buffer that a model makes here may be needed in training.
     with evaluation_mode(module), torch.no_grad():
         for start in tqdm(starts, desc="Encoding", unit="batch", disable=not progress):
             rows = order[start : start + batch_size]
-            vectors[rows] = forward(distinct.take(rows)).float().cpu().numpy()
+            vectors[rows] = forward(tokens.take(first[rows])).float().cpu().numpy()
     return vectors[place_of]

@@ -101,6 +101,13 @@ def mean_pooled(model: SentenceTransformer) -> SentenceTransformer:
     return SentenceTransformer(modules=[transformer, pooling], device=str(model.device))
 
 
+def takes_mean(module: object) -> bool:
+    """Tell whether a module is the plain mean over all tokens of a text."""
+    if not isinstance(module, Pooling) or not module.include_prompt:
+        return False
+    return module.pooling_mode in ("mean", ["mean"], ("mean",))
+
+
 def set_prompt(model: SentenceTransformer, prompt_name: str | None) -> None:
     """Make a prompt the model's default, so that the saved model applies it too."""
     if prompt_name is None:

@@ -41,7 +41,7 @@ class Batchable(Protocol):
 
     def __len__(self) -> int: ...
 
-    def take(self, rows: RowIndex) -> Self:
+    def take(self, rows: RowIndex) -> Batchable:
         """Return the given rows, in that order."""
         ...
 
@@ -51,45 +51,36 @@ class Batchable(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tokens:
-    """Token ids of n texts, one after the other without padding.
+class Ragged:
+    """What n texts have one of per token, one text after the other without padding.
 
     Parameters
     ----------
-    values : int64 array, shape (total,)
-        The ids of all texts.
+    values : array, shape (total, ...)
+        One entry per token.
     offsets : int64 array, shape (n + 1,)
         Text i owns ``values[offsets[i]:offsets[i + 1]]``.
     """
 
-    values: NDArray[np.int64]
+    values: NDArray[Any]
     offsets: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        for name, array in (("values", self.values), ("offsets", self.offsets)):
-            if array.ndim != 1 or array.dtype != np.int64:
-                msg = f"{name} must be a 1-D int64 array, got {array.dtype} of shape {array.shape}"
-                raise ValueError(msg)
         ends = self.offsets
-        whole = ends.size > 0 and ends[0] == 0 and ends[-1] == self.values.size
+        if ends.ndim != 1 or ends.dtype != np.int64:
+            msg = f"offsets must be a 1-D int64 array, got {ends.dtype} of shape {ends.shape}"
+            raise ValueError(msg)
+        whole = ends.size > 0 and ends[0] == 0 and ends[-1] == len(self.values)
         if not whole or bool((np.diff(ends) < 0).any()):
             msg = "offsets must rise from 0 to the number of values"
             raise ValueError(msg)
 
     @classmethod
-    def from_lists(cls, rows: Sequence[Sequence[int]]) -> Self:
-        """Make tokens from one list of ids per text."""
-        offsets = np.zeros(len(rows) + 1, dtype=np.int64)
-        np.cumsum([len(row) for row in rows], out=offsets[1:])
-        values = np.fromiter((token for row in rows for token in row), np.int64, int(offsets[-1]))
-        return cls(values, offsets)
-
-    @classmethod
-    def concat(cls, *tokens: Tokens) -> Self:
-        """Put batches one after the other."""
-        lengths = [np.zeros(1, dtype=np.int64), *(part.lengths for part in tokens)]
-        values = [np.empty(0, dtype=np.int64), *(part.values for part in tokens)]
-        return cls(np.concatenate(values), np.cumsum(np.concatenate(lengths)))
+    def concat(cls, *parts: Self) -> Self:
+        """Put batches, at least one, one after the other."""
+        lengths = [np.zeros(1, dtype=np.int64), *(part.lengths for part in parts)]
+        values = np.concatenate([part.values for part in parts])
+        return cls(values, np.cumsum(np.concatenate(lengths)))
 
     def __len__(self) -> int:
         return self.offsets.size - 1
@@ -110,6 +101,32 @@ class Tokens:
         values = self.values[np.arange(int(offsets[-1])) + shifts]
         return type(self)(values, offsets)
 
+    def digest(self) -> str:
+        """Return a sha256 of the values and of where each text ends."""
+        content = hashlib.sha256(np.ascontiguousarray(self.offsets).data)
+        content.update(np.ascontiguousarray(self.values).data)
+        return content.hexdigest()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tokens(Ragged):
+    """Token ids of n texts; ``values`` is an int64 array, shape (total,)."""
+
+    def __post_init__(self) -> None:
+        if self.values.ndim != 1 or self.values.dtype != np.int64:
+            shape = self.values.shape
+            msg = f"values must be a 1-D int64 array, got {self.values.dtype} of shape {shape}"
+            raise ValueError(msg)
+        Ragged.__post_init__(self)
+
+    @classmethod
+    def from_lists(cls, rows: Sequence[Sequence[int]]) -> Self:
+        """Make tokens from one list of ids per text."""
+        offsets = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum([len(row) for row in rows], out=offsets[1:])
+        values = np.fromiter((token for row in rows for token in row), np.int64, int(offsets[-1]))
+        return cls(values, offsets)
+
     def padded(self, pad: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return ids padded on the right to the longest text, and the mask, both (n, longest)."""
         lengths = self.lengths
@@ -118,11 +135,10 @@ class Tokens:
         ids[real] = self.values
         return ids, real.astype(np.int64)
 
-    def digest(self) -> str:
-        """Return a sha256 of the ids and of where each text ends."""
-        content = hashlib.sha256(np.ascontiguousarray(self.offsets).data)
-        content.update(np.ascontiguousarray(self.values).data)
-        return content.hexdigest()
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Activations(Ragged):
+    """Hidden states of n texts between two layers; ``values`` has shape (total, width)."""
 
 
 @runtime_checkable
@@ -190,4 +206,30 @@ class Encoder(Protocol):
 
     def save(self, folder: Path) -> None:
         """Write all that is needed to load the encoder again; never pickle."""
+        ...
+
+
+@runtime_checkable
+class LayeredEncoder(Encoder, Protocol):
+    """An encoder whose frozen layers can run apart from those that learn."""
+
+    n_frozen: int
+
+    @property
+    def hidden_width(self) -> int:
+        """The length of a token's vector between two layers."""
+        ...
+
+    @property
+    def layer_size(self) -> int:
+        """How many weights a layer has."""
+        ...
+
+    @property
+    def can_run_by_parts(self) -> bool:
+        """Whether `lower` can run."""
+        ...
+
+    def lower(self, batch: Tokens) -> Activations:
+        """Run the frozen layers, without dropout or gradients; `forward` does the others."""
         ...

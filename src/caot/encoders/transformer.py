@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -9,9 +10,11 @@ import torch
 from sentence_transformers.base.modules import Module
 
 from caot.encoders.batching import encode_tokens, evaluation_mode
-from caot.encoders.device import resolve_device
+from caot.encoders.device import resolve_device, to_device
+from caot.encoders.families import packed_stack
 from caot.encoders.fingerprint import fingerprint, tokenizer_settings, weights_mark
 from caot.encoders.layers import count_top, find_layers, select_trainable, used_parameters
+from caot.encoders.lower import Deferred
 from caot.encoders.opening import (
     default_prompt,
     get_max_length,
@@ -21,10 +24,12 @@ from caot.encoders.opening import (
     set_max_length,
     set_padding,
     set_prompt,
+    takes_mean,
     transformer_of,
     without_progress_bars,
 )
-from caot.encoders.protocol import Tokens
+from caot.encoders.packed import Layout, Stack, mean, pad
+from caot.encoders.protocol import Activations, Ragged, Tokens
 
 if TYPE_CHECKING:
     import os
@@ -39,6 +44,11 @@ if TYPE_CHECKING:
 
 # Texts tokenised at a time: enough to use the tokenizer's batch call, little padding to strip.
 _CHUNK = 1024
+
+# Texts padded together where packing is not possible.
+_PADDED_TOGETHER = 32
+
+logger = logging.getLogger("caot.encoders")
 
 
 class TransformerEncoder:
@@ -56,6 +66,8 @@ class TransformerEncoder:
         self.module = module
         self.name = name
         self._layers = find_layers(transformer_of(module).model)
+        # How many layers, counted from the input, `lower` runs and `forward` leaves to it.
+        self.n_frozen = len(self._layers)
         self._prompt = default_prompt(module)
         # The same for every text: how the input is read, and which tokens the pooling leaves out.
         read = module.preprocess(["text"], prompt=self._prompt)
@@ -133,6 +145,21 @@ class TransformerEncoder:
         return len(self._layers)
 
     @property
+    def hidden_width(self) -> int:
+        """The length of a token's vector between two layers."""
+        return int(transformer_of(self.module).model.config.hidden_size)
+
+    @property
+    def layer_size(self) -> int:
+        """How many weights a layer has."""
+        return sum(weight.numel() for weight in self._layers[-1].parameters())
+
+    @property
+    def can_run_by_parts(self) -> bool:
+        """Whether `lower` can run the frozen layers apart from the others."""
+        return self._stack is not None
+
+    @property
     def max_length(self) -> int | None:
         """The most tokens of a text that are read, special tokens included."""
         return get_max_length(self.module)
@@ -153,7 +180,8 @@ class TransformerEncoder:
         return self._fingerprint[1]
 
     def _run_any(self) -> Tensor:
-        return self.forward(self.prepare(["text"]))
+        # By the model's own layers, which tell what depends on what.
+        return self._forward_padded(self.prepare(["text"]))
 
     def _settings(self) -> dict[str, Any]:
         parts = [
@@ -177,6 +205,8 @@ class TransformerEncoder:
         for start in range(0, len(texts), _CHUNK):
             chunk = [texts[row] for row in order[start : start + _CHUNK]]
             parts.append(_ragged(self.module.preprocess(chunk, prompt=self._prompt)))
+        if not parts:
+            return Tokens.from_lists([])
         tokens = Tokens.concat(*parts).take(np.argsort(order, kind="stable"))
         empty = np.flatnonzero(tokens.lengths == 0)
         if empty.size:
@@ -184,36 +214,102 @@ class TransformerEncoder:
             raise ValueError(msg)
         return tokens
 
+    @property
+    def _stack(self) -> Stack | None:
+        """The layers for packed runs, read anew: a copy of this encoder has its own."""
+        transformer = transformer_of(self.module)
+        plain = transformer.module_output_name == "token_embeddings" and not getattr(
+            transformer.model.config, "output_hidden_states", False
+        )
+        return packed_stack(transformer.model) if plain else None
+
     def forward(self, batch: Batchable) -> Tensor:
-        """Map n tokenised texts to vectors (n, width), padded to the longest of them.
+        """Map n tokenised texts, or what `lower` made of them, to vectors (n, width).
+
+        Only real tokens are computed where the architecture is known; others are padded, texts of
+        similar length together.
+        """
+        if len(batch) == 0:
+            return torch.empty(0, self.width, device=self.device)
+        stack = self._stack
+        if isinstance(batch, Activations) and stack is not None:
+            layout = Layout.of(batch.lengths)
+            hidden = to_device(batch.take(layout.order).values, self.device).float()
+            return self._pool(stack.run(hidden, layout, self.n_frozen, self.n_layers), layout)
+        if not isinstance(batch, Tokens):
+            msg = f"forward takes Tokens, as prepare() returns them, got {type(batch).__name__}"
+            raise TypeError(msg)
+        if stack is None:
+            return self._forward_sorted(batch)
+        layout = Layout.of(batch.lengths)
+        hidden = stack.embed_tokens(batch, layout, self.device)
+        return self._pool(stack.run(hidden, layout, 0, self.n_layers), layout)
+
+    def lower(self, batch: Tokens) -> Activations:
+        """Run the frozen layers, without dropout or gradients; `forward` does the others."""
+        stack = self._stack
+        if stack is None:
+            msg = f"{self.name!r} cannot run by parts: its architecture is not known"
+            raise ValueError(msg)
+        layout = Layout.of(batch.lengths)
+        with evaluation_mode(self.module), torch.no_grad():
+            hidden = stack.embed_tokens(batch, layout, self.device)
+            hidden = stack.run(hidden, layout, 0, self.n_frozen)
+        by_length = Activations(hidden.cpu().numpy(), batch.take(layout.order).offsets)
+        return by_length.take(np.argsort(layout.order, kind="stable"))
+
+    def _pool(self, hidden: Tensor, layout: Layout) -> Tensor:
+        """Let the modules behind the transformer make vectors of its hidden states."""
+        _, *modules = self.module.children()
+        features: dict[str, Any] = {**self._constants}
+        if modules and takes_mean(modules[0]):  # needs no padding
+            features["sentence_embedding"] = mean(hidden, layout)
+            modules = modules[1:]
+        else:
+            features["token_embeddings"], features["attention_mask"] = pad(hidden, layout)
+        for module in modules:
+            features = module(features)
+        return self._vectors(features)
+
+    def _forward_sorted(self, batch: Tokens) -> Tensor:
+        """Pad texts of similar length together."""
+        order = np.argsort(batch.lengths, kind="stable")
+        parts = [
+            self._forward_padded(batch.take(order[start : start + _PADDED_TOGETHER]))
+            for start in range(0, len(order), _PADDED_TOGETHER)
+        ]
+        return torch.cat(parts)[torch.from_numpy(np.argsort(order, kind="stable"))]
+
+    def _forward_padded(self, batch: Tokens) -> Tensor:
+        """Run the model as its library does, all texts padded to the longest.
 
         Padding goes to the right for decoders too: positions then do not depend on the batch, and
         pooling finds the last token by the mask.
         """
-        if not isinstance(batch, Tokens):
-            msg = f"forward takes Tokens, as prepare() returns them, got {type(batch).__name__}"
-            raise TypeError(msg)
         ids, mask = batch.padded(self.module.tokenizer.pad_token_id)
         features: dict[str, Any] = {
-            "input_ids": torch.from_numpy(ids).to(self.device),
-            "attention_mask": torch.from_numpy(mask).to(self.device),
+            "input_ids": to_device(ids, self.device),
+            "attention_mask": to_device(mask, self.device),
             **self._constants,
         }
-        vectors: Tensor = self.module(features)["sentence_embedding"]
+        return self._vectors(self.module(features))
+
+    def _vectors(self, features: dict[str, Any]) -> Tensor:
         # A model may keep only the first numbers of each vector (its `truncate_dim`).
-        return vectors[:, : self.width]
+        vectors: Tensor = features["sentence_embedding"][:, : self.width]
+        return vectors
 
     def encode(
         self,
-        inputs: Iterable[str] | Tokens,
+        inputs: Iterable[str] | Ragged | Deferred,
         batch_size: int = 64,
         progress: bool = False,
     ) -> NDArray[np.float32]:
-        """Encode texts, or tokens from `prepare`, in evaluation mode without gradients.
+        """Encode texts, or what `prepare` or `lower` made of them, without gradients.
 
         Each distinct text is encoded once, in batches of similar length. Returns (n, width).
         """
-        tokens = inputs if isinstance(inputs, Tokens) else self.prepare(inputs)
+        tokens = inputs if isinstance(inputs, Ragged | Deferred) else self.prepare(inputs)
         return encode_tokens(
             self.forward,
             self.module,
@@ -232,6 +328,10 @@ class TransformerEncoder:
             How many layers, counted from the output; embeddings are trained with "all" alone.
         """
         n_top = count_top(layers, self.n_layers)
+        self.n_frozen = 0 if n_top is None else self.n_layers - n_top
+        if self._stack is None and n_top != 0:
+            kind = type(transformer_of(self.module).model).__name__
+            logger.warning("%s runs padded, which is slower: packing does not know it", kind)
         with evaluation_mode(self.module):
             return select_trainable(self.module, self._layers, n_top, self._run_any)
 

@@ -6,6 +6,7 @@ from caot.training.config import (
     Schedule,
     SimilaritySettings,
     Stage,
+    Stopping,
     TrainingConfig,
 )
 from caot.training.data import TrainingData
@@ -38,6 +39,7 @@ __all__ = [
     "Stage",
     "StageStarted",
     "StepDone",
+    "Stopping",
     "TargetsMade",
     "Trainer",
     "TrainingConfig",

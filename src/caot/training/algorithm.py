@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from caot.encoders import Encoder
+from caot.encoders.device import device_of
 from caot.kmeans import kmeans
 from caot.losses import attention_contrast, instance_contrast, pseudo_label_loss
 from caot.metrics import change_rate
@@ -89,7 +90,7 @@ class Trainer:
         self.encoder, self.data, self.config = encoder, data, config
         self.callbacks = tuple(callbacks)
         self.parameters = list(parameters)
-        self.device = _device_of(encoder)
+        self.device = device_of(encoder)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.random_state)
             self.networks = Networks(encoder.width, config).to(self.device)
@@ -102,6 +103,7 @@ class Trainer:
         unknown = np.full(len(data), -1, dtype=np.int64)
         self.kmeans_labels = unknown if kmeans_labels is None else kmeans_labels
         self.last_labels = unknown.copy()
+        self._vectors: NDArray[np.float32] | None = None
 
     @property
     def history(self) -> History:
@@ -132,6 +134,8 @@ class Trainer:
                 while self.iteration < schedule.total and reason is EndReason.COMPLETED:
                     if time.monotonic() > deadline:
                         reason = EndReason.TIME
+                    elif self._has_settled():
+                        reason = EndReason.SETTLED
                     elif not self._iterate(schedule.stage(self.iteration)):
                         reason = EndReason.DIVERGED
                     else:
@@ -150,6 +154,9 @@ class Trainer:
         self._emit(Finished(self.iteration, reason))
         return reason
 
+    def _has_settled(self) -> bool:
+        return self.config.stopping.has_settled(self.recorder.change_rate, self.recorder.objective)
+
     def _iterate(self, stage: Stage) -> bool:
         """Do one iteration; return whether all of it was finite."""
         if self.iteration == self.config.schedule.bounds(stage)[0]:
@@ -164,19 +171,22 @@ class Trainer:
         return losses is not None and self._update(stage, losses)
 
     def _warmup_losses(self, rows: NDArray[np.int64]) -> Losses:
-        v1, v2 = self.data.encode_views(self.encoder, rows, self.noise)
+        v1, v2 = self._encode_views(rows)
         z1, z2 = self.networks.project(v1), self.networks.project(v2)
         attention = self.networks.attention(z1, z2)
         return self._contrast(z1, z2, attention, self._kmeans_targets(rows))
 
     def _head_losses(self, rows: NDArray[np.int64]) -> Losses:
-        with torch.no_grad():  # the clustering network alone learns here
-            v1, v2 = self.data.encode_views(self.encoder, rows, self.noise)
+        if self.config.head_on_originals:
+            v1 = v2 = torch.from_numpy(self._embeddings()[rows]).to(self.device)
+        else:
+            with torch.no_grad():  # the clustering network alone learns here
+                v1, v2 = self._encode_views(rows)
         predict, labels = self.networks.predict, self._kmeans_targets(rows)
         return Losses(pseudo_label=pseudo_label_loss(predict(v1), predict(v2), labels))
 
     def _interactive_losses(self, rows: NDArray[np.int64]) -> Losses | None:
-        v1, v2 = self.data.encode_views(self.encoder, rows, self.noise)
+        v1, v2 = self._encode_views(rows)
         z1, z2 = self.networks.project(v1), self.networks.project(v2)
         attention = self.networks.attention(z1, z2)
         # E-step: what is similar, and which clusters fit, gives the pseudo-labels.
@@ -188,6 +198,16 @@ class Trainer:
         losses = self._contrast(z1, z2, attention, labels)
         predict = self.networks.predict
         return losses._replace(pseudo_label=pseudo_label_loss(predict(v1), predict(v2), labels))
+
+    def _encode_views(self, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+        """Return V(1) and V(2) of a batch, both (n, width)."""
+        with self._precision():
+            v1, v2 = self.data.encode_views(self.encoder, rows, self.noise)
+        return v1.float(), v2.float()
+
+    def _precision(self) -> torch.autocast:
+        use = self.config.mixed_precision
+        return torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=use)
 
     def _contrast(self, z1: Tensor, z2: Tensor, attention: Attention, labels: Tensor) -> Losses:
         settings = self.config.objective
@@ -203,7 +223,8 @@ class Trainer:
         if self.config.predict_in_evaluation:
             self._set_mode(training=False)
         with torch.no_grad():
-            vectors = self.data.encode_original(self.encoder, rows)
+            with self._precision():
+                vectors = self.data.encode_original(self.encoder, rows).float()
             log_prob = self.networks.predict(vectors)
         self._set_mode(training=True)
         return log_prob
@@ -238,6 +259,7 @@ class Trainer:
             labels=_read_only(labels),
             column_mass=_read_only(result.column_mass.cpu().numpy()),
             change_rate=rate,
+            objective=result.objective[-1] if result.objective else math.nan,
             status=result.status,
             n_outer=result.n_outer,
             n_inner=result.n_inner,
@@ -253,29 +275,31 @@ class Trainer:
         loss.backward()  # type: ignore[no-untyped-call]
         gradients = [p.grad for p in self._learning() if p.grad is not None]
         size = torch.nn.utils.get_total_norm(gradients)
-        if not bool(torch.isfinite(loss) & torch.isfinite(size)):
+        unknown = torch.full_like(loss, math.nan)
+        numbers = [loss, size, *(unknown if part is None else part for part in losses)]
+        # All numbers cross from the device at once.
+        total, norm, *parts = torch.stack([number.detach() for number in numbers]).tolist()
+        if not (math.isfinite(total) and math.isfinite(norm)):
             return False
         self.optimizer.step()
-        event = StepDone(
-            iteration=self.iteration,
-            total_iterations=self.config.schedule.total,
-            stage=stage,
-            loss=float(loss.detach()),
-            instance_loss=_as_float(losses.instance),
-            attention_loss=_as_float(losses.attention),
-            pseudo_label_loss=_as_float(losses.pseudo_label),
-        )
-        self._emit(event)
+        self._emit(StepDone(self.iteration, self.config.schedule.total, stage, total, *parts))
         return True
+
+    def _embeddings(self) -> NDArray[np.float32]:
+        """Return V(0) of all samples by the encoder as it is now, (n, width)."""
+        if self._vectors is None:
+            self._vectors = self.encoder.encode(self.data.original)
+        return self._vectors
 
     def _enter(self, stage: Stage) -> None:
         """Begin a stage: K-means labels for the first two, anew when the encoder has learned."""
+        self._vectors = None
         self._emit(StageStarted(stage, *self.config.schedule.bounds(stage)))
         has_learned = self.iteration > 0 and bool(self.parameters)
         if stage is Stage.INTERACTIVE or (self.kmeans_labels[0] >= 0 and not has_learned):
             return
         self.kmeans_labels = kmeans(
-            self.encoder.encode(self.data.original),
+            self._embeddings(),
             self.config.n_clusters,
             n_init=self.config.kmeans_restarts,
             random_state=self.config.random_state,
@@ -317,18 +341,7 @@ def _pass_on(state: Snapshot, keep: Callable[[Snapshot], None] | None) -> None:
         keep(state)
 
 
-def _device_of(encoder: Encoder) -> torch.device:
-    parameter = next(encoder.module.parameters(), None)
-    return (
-        torch.device(getattr(encoder, "device", "cpu")) if parameter is None else parameter.device
-    )
-
-
 def _read_only(values: NDArray[_Scalar]) -> NDArray[_Scalar]:
     copy = values.copy()
     copy.setflags(write=False)
     return copy
-
-
-def _as_float(loss: Tensor | None) -> float:
-    return math.nan if loss is None else float(loss.detach())

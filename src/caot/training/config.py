@@ -7,6 +7,9 @@ from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from caot.transport import ConsistentTransport, Transport
 
 AttentionKind: TypeAlias = Literal["matrices", "transformer"]
@@ -111,12 +114,52 @@ class SimilaritySettings:
 
 
 @dataclass(frozen=True, slots=True)
+class Stopping:
+    """When the interactive stage may end before its last iteration.
+
+    The last two windows of ``patience`` iterations are compared. Training has settled when the
+    change rate of the pseudo-labels (Eq. 28) falls no further, its mean in the later window being
+    at least ``still`` times that in the earlier one, and the objective of the transport has moved
+    by at most two standard errors. (The rate itself does not fall to zero: a sample's
+    pseudo-label also depends on the batch that it comes with.) No true label is looked at. A
+    patience of 0, as in the paper, never stops.
+    """
+
+    patience: int = 0
+    still: float = 0.95
+
+    def __post_init__(self) -> None:
+        if self.patience < 0:
+            msg = f"patience must be at least 0, got {self.patience}"
+            raise ValueError(msg)
+        if not 0 < self.still <= 1:
+            msg = f"still must lie between 0 and 1, got {self.still}"
+            raise ValueError(msg)
+
+    def has_settled(self, change_rate: NDArray[np.float64], objective: NDArray[np.float64]) -> bool:
+        """Tell it from the change rates and objectives of the interactive stage so far, (U,)."""
+        window = self.patience
+        if window == 0 or len(change_rate) < 2 * window:
+            return False
+        rates = change_rate[-2 * window :].reshape(2, window)
+        values = objective[-2 * window :].reshape(2, window)
+        if rates.max() == 1.0:  # as in the first pass, where no sample has a pseudo-label yet
+            return False
+        earlier, later = rates.mean(axis=1)
+        step, error = np.ptp(values.mean(axis=1)), math.sqrt(values.var(axis=1).sum() / window)
+        return bool(later >= self.still * earlier and step <= 2 * error)
+
+
+@dataclass(frozen=True, slots=True)
 class TrainingConfig:
     """All settings of Algorithm 1.
 
     The defaults are the paper's. ``predict_in_evaluation`` computes P(0), which the transport is
     given, without dropout; of ``kmeans_restarts`` starts of K-means the best is taken;
-    ``embedding_scale`` multiplies what the encoder gives before the networks see it.
+    ``embedding_scale`` multiplies what the encoder gives before the networks see it;
+    ``head_on_originals`` lets the head start learn from the texts themselves, which are encoded for
+    K-means anyway, instead of encoding both views of every batch; ``mixed_precision`` runs the
+    encoder in bfloat16, with weights and losses in float32.
     """
 
     n_clusters: int
@@ -124,10 +167,13 @@ class TrainingConfig:
     objective: Objective = field(default_factory=Objective)
     similarity: SimilaritySettings = field(default_factory=SimilaritySettings)
     transport: Transport = field(default_factory=ConsistentTransport)
+    stopping: Stopping = field(default_factory=Stopping)
     attention: AttentionKind = "matrices"
     predict_in_evaluation: bool = False
     kmeans_restarts: int = 10
     embedding_scale: float = 1.0
+    head_on_originals: bool = False
+    mixed_precision: bool = False
     random_state: int = 0
 
     def __post_init__(self) -> None:

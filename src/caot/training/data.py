@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from caot.augment import FeatureNoise
-from caot.encoders import Batchable, Encoder, Tokens
+from caot.encoders import Batchable, Encoder, Ragged
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,8 +63,8 @@ class TrainingData:
             assert self.noise is not None  # checked when made
             return self.noise.perturb(self.encode_original(encoder, rows), generator)
         first, second = self.first.take(rows), self.second.take(rows)
-        if isinstance(first, Tokens) and isinstance(second, Tokens):  # one pass for both
-            both = encoder.forward(Tokens.concat(first, second))
+        if isinstance(first, Ragged) and isinstance(second, Ragged):  # one pass for both
+            both = encoder.forward(type(first).concat(first, second))
             return both[: len(rows)], both[len(rows) :]
         return encoder.forward(first), encoder.forward(second)
 

@@ -18,6 +18,7 @@ class EndReason(Enum):
     """Why training ended; the value says it to a user."""
 
     COMPLETED = "all iterations were done"
+    SETTLED = "the pseudo-labels had settled"
     TIME = "the time budget was used up"
     DIVERGED = "a loss was not finite; the last good state was restored"
 
@@ -40,6 +41,7 @@ class TargetsMade:
     labels: NDArray[np.int64]
     column_mass: NDArray[np.float64]
     change_rate: float
+    objective: float
     status: Status
     n_outer: int
     n_inner: int

@@ -30,6 +30,8 @@ class History:
         (U,) the iterations with a transport; the following arrays are about these.
     change_rate
         (U,) share of pseudo-labels that differ from the same sample's last one (Eq. 28).
+    objective
+        (U,) the transport's objective at its end.
     column_mass
         (U, k) the masses b.
     cluster_sizes
@@ -45,6 +47,7 @@ class History:
     pseudo_label_loss: NDArray[np.float64]
     target_iteration: NDArray[np.int64]
     change_rate: NDArray[np.float64]
+    objective: NDArray[np.float64]
     column_mass: NDArray[np.float32]
     cluster_sizes: NDArray[np.int32]
     status: NDArray[np.str_]
@@ -63,6 +66,7 @@ class History:
                 name: getattr(self, name)
                 for name in (
                     "change_rate",
+                    "objective",
                     "status",
                     "n_outer",
                     "n_inner",
@@ -107,6 +111,7 @@ class Recorder:
                     event.n_inner,
                     event.stopped_early,
                     event.collapsed,
+                    event.objective,
                 )
             )
             self._masses.append(event.column_mass.astype(np.float32))
@@ -118,7 +123,7 @@ class Recorder:
         k = self._n_clusters
         return {
             "steps": np.array(self._steps, dtype=np.float64).reshape(-1, 5),
-            "targets": np.array(self._targets, dtype=np.float64).reshape(-1, 7),
+            "targets": np.array(self._targets, dtype=np.float64).reshape(-1, 8),
             "masses": np.array(self._masses, dtype=np.float32).reshape(-1, k),
             "sizes": np.array(self._sizes, dtype=np.int32).reshape(-1, k),
         }
@@ -129,6 +134,16 @@ class Recorder:
         self._targets = [tuple(row) for row in arrays["targets"].astype(np.float64).tolist()]
         self._masses = list(arrays["masses"].astype(np.float32))
         self._sizes = list(arrays["sizes"].astype(np.int32))
+
+    @property
+    def change_rate(self) -> NDArray[np.float64]:
+        """The change rates so far, (U,)."""
+        return np.array([row[1] for row in self._targets], dtype=np.float64)
+
+    @property
+    def objective(self) -> NDArray[np.float64]:
+        """The transport's objectives so far, (U,)."""
+        return np.array([row[7] for row in self._targets], dtype=np.float64)
 
     def history(self) -> History:
         """Return the record so far."""
@@ -142,6 +157,7 @@ class Recorder:
             pseudo_label_loss=steps[:, 4],
             target_iteration=targets[:, 0].astype(np.int64),
             change_rate=targets[:, 1],
+            objective=targets[:, 7],
             column_mass=arrays["masses"].astype(np.float32),
             cluster_sizes=arrays["sizes"].astype(np.int32),
             status=np.array([_STATUSES[int(i)].name.lower() for i in targets[:, 2]], dtype=np.str_),

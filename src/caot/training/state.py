@@ -18,7 +18,7 @@ from caot.files import atomic_file
 if TYPE_CHECKING:
     from caot.training.algorithm import Trainer
 
-CHECKPOINT_VERSION = 1
+CHECKPOINT_VERSION = 2
 
 
 class CheckpointError(ValueError):

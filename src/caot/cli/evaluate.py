@@ -1,0 +1,187 @@
+"""``caot evaluate``: how good the clusters are, with true labels or without."""
+
+from __future__ import annotations
+
+# ruff: noqa: PLC0415 - the library, which brings in torch, is not needed for --help
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from caot.cli import options
+from caot.cli.errors import guarded
+from caot.cli.screen import Screen, make_table
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from caot.evaluation import LabelledEvaluation, UnlabelledEvaluation
+    from caot.runs import RunFolder
+
+EXAMPLES = """
+Examples:
+
+  caot evaluate tickets-run --labels topic
+
+  caot evaluate tickets-run --seeds 3
+"""
+
+
+def evaluate(
+    run: options.Run,
+    *,
+    labels: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="The column of the input that has the true labels."),
+    ] = None,
+    seeds: Annotated[
+        int, typer.Option(min=0, help="Fit with so many other seeds to see how stable it is.")
+    ] = 0,
+    picture: Annotated[
+        Path | None,
+        typer.Option(help="Where the confusion matrix is drawn; in the run folder by default."),
+    ] = None,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+) -> None:
+    """Measure a run: against true labels if there are any, else by itself."""
+    screen = Screen(quiet=quiet, as_json=as_json)
+    with guarded(), screen.listening():
+        _check_picture(picture, labels, force=force)
+        from caot.runs import RunFolder
+        from caot.runs.record import finite
+
+        folder = RunFolder.open(run)
+        document: dict[str, Any] = {}
+        if labels is not None:
+            found, left_out = _with_labels(folder, labels)
+            path = _draw(folder, found, picture)
+            _show_labelled(screen, found, left_out, path)
+            document = {**found.as_dict(), "left_out": left_out, "picture": str(path)}
+        if labels is None or seeds:
+            alone = _without_labels(screen, folder, seeds)
+            _show_alone(screen, alone)
+            document = {**document, **alone.as_dict()}
+        screen.json(finite(document))
+
+
+def _check_picture(picture: Path | None, labels: str | None, *, force: bool) -> None:
+    if picture is None:
+        return
+    if labels is None:
+        msg = "there is no confusion matrix without true labels: name their column with --labels"
+        raise typer.BadParameter(msg, param_hint="--picture")
+    if picture.is_dir():
+        msg = f"{picture} is a folder: name a file in it"
+        raise IsADirectoryError(msg)
+    if picture.exists() and not force:
+        msg = f"{picture} exists: choose another file, or replace it with --force"
+        raise FileExistsError(msg)
+
+
+def _with_labels(folder: RunFolder, column: str) -> tuple[LabelledEvaluation, int]:
+    """Return the measures, and how many texts have no cluster or no true label."""
+    import numpy as np
+
+    from caot.evaluation import evaluate_with_labels
+    from caot.io.cells import as_text, python_values
+    from caot.io.columns import text_columns
+    from caot.runs import RunError
+
+    table, clusters = folder.table(), folder.labels()
+    text_columns(table.frame, column, None, table.source)  # raises, and names the nearest column
+    true = np.array([as_text(value) for value in python_values(table.frame[column])], dtype=object)
+    kept = (clusters >= 0) & (true != "")
+    if not kept.any():
+        msg = f"no text has both a cluster and a label in {column!r}: choose another column"
+        raise RunError(msg)
+    found = evaluate_with_labels(true[kept].astype(str), clusters[kept])
+    return found, int((~kept).sum())
+
+
+def _draw(folder: RunFolder, found: LabelledEvaluation, picture: Path | None) -> Path:
+    if picture is None:
+        return folder.write_confusion(found.svg())
+    from caot.files import atomic_file
+
+    with atomic_file(picture) as temporary:
+        temporary.write_text(found.svg(), encoding="utf-8")
+        temporary.chmod(0o644)
+    return picture
+
+
+def _without_labels(screen: Screen, folder: RunFolder, seeds: int) -> UnlabelledEvaluation:
+    from caot.evaluation import evaluate_without_labels
+    from caot.runs.reporting import shares_of
+
+    table, clusters, model = folder.table(), folder.labels(), folder.model()
+    shares, embeddings = shares_of(model, table.texts)
+    # The empty texts' own cluster, the last one, was not found but given.
+    top = model.n_clusters if model.has_own_cluster_ else shares.shape[1]
+    kept = (clusters >= 0) & (clusters < top)
+    others = [labels[kept] for labels in _other_seeds(screen, folder, list(table.texts), seeds)]
+    return evaluate_without_labels(
+        clusters[kept],
+        embeddings=embeddings[kept],
+        confidence=shares[kept, clusters[kept]],
+        labelings=others or None,
+    )
+
+
+def _other_seeds(
+    screen: Screen, folder: RunFolder, texts: list[str], seeds: int
+) -> list[NDArray[np.int64]]:
+    from caot import CAOT
+
+    parameters = dict(folder.record.parameters)
+    first = int(parameters.pop("random_state"))
+    labelings = []
+    for seed in range(first + 1, first + 1 + seeds):
+        screen.note(f"fitting with seed {seed}")
+        labelings.append(CAOT(**parameters, random_state=seed).fit(texts).labels_)
+    return labelings
+
+
+def _show_labelled(screen: Screen, found: LabelledEvaluation, left_out: int, picture: Path) -> None:
+    scores = found.scores
+    rows = [
+        ("accuracy (best one-to-one map)", f"{scores.accuracy:.4f}"),
+        ("NMI, geometric", f"{scores.nmi_geometric:.4f}"),
+        ("NMI, arithmetic", f"{scores.nmi_arithmetic:.4f}"),
+        ("ARI", f"{scores.ari:.4f}"),
+        ("purity", f"{scores.purity:.4f}"),
+    ]
+    screen.show(make_table("", ("measure", "value:"), rows))
+    clusters = [
+        (
+            row.cluster,
+            f"{row.size:,}",
+            "" if row.matched is None else row.matched,
+            f"{row.precision:.1%}",
+            f"{row.recall:.1%}",
+        )
+        for row in found.clusters
+    ]
+    names = ("cluster:", "size:", "true label", "precision:", "recall:")
+    screen.show(make_table("", names, clusters))
+    if left_out:
+        screen.show(f"{left_out:,} texts without a cluster or a true label were left out.")
+    screen.show(f"Confusion matrix  {picture}")
+
+
+def _show_alone(screen: Screen, found: UnlabelledEvaluation) -> None:
+    rows: list[tuple[str, str]] = [
+        ("clusters that hold texts", str(found.n_clusters_used)),
+        ("share of the largest", f"{found.largest_share:.1%}"),
+        ("share of the smallest", f"{found.smallest_share:.1%}"),
+    ]
+    if found.silhouette is not None:
+        rows.append(("silhouette (-1 to 1)", f"{found.silhouette:.4f}"))
+    if found.mean_confidence is not None:
+        rows.append(("mean confidence", f"{found.mean_confidence:.4f}"))
+    if found.stability is not None:
+        rows.append(("stability over seeds, mean ARI", f"{found.stability.mean:.4f}"))
+        rows.append(("stability over seeds, lowest ARI", f"{found.stability.lowest:.4f}"))
+    screen.show(make_table("", ("measure", "value:"), rows))

@@ -1,0 +1,206 @@
+"""``caot fit``: from a file to a run folder."""
+
+from __future__ import annotations
+
+# ruff: noqa: PLC0415 - the library, which brings in torch, is not needed for --help
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from caot.cli import options, values
+from caot.cli.clusters import cluster_table, run_document
+from caot.cli.errors import guarded
+from caot.cli.progress import shown
+from caot.cli.screen import Screen
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from caot.io import TextTable
+    from caot.runs import RunFolder, RunRecord, RunSettings
+
+EXAMPLES = """
+Examples:
+
+  caot fit tickets.csv --text subject -k 20 -o tickets-run
+
+  caot fit tickets.csv --text subject --text body --id ticket_id -k auto
+
+  zcat log.jsonl.gz | caot fit - -k 30 --time-budget 10min -o log-run
+
+After Ctrl-C: the same command with --resume
+"""
+
+
+def fit(
+    source: options.Input,
+    *,
+    n_clusters: Annotated[
+        str, typer.Option("-k", "--clusters", metavar="N|auto", help="How many clusters.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="The run folder; by default named after the input."),
+    ] = None,
+    text: options.TextColumns = None,
+    id_column: Annotated[
+        str | None, typer.Option("--id", metavar="COLUMN", help="The column of the ids.")
+    ] = None,
+    format: options.Format = None,  # noqa: A002 - the option's name
+    encoding: options.Encoding = "utf-8",
+    no_header: options.NoHeader = False,
+    encoder: options.EncoderName = "auto",
+    finetune: Annotated[
+        str, typer.Option(metavar="WHAT", help="auto, all, none, or how many top layers learn.")
+    ] = "auto",
+    imbalance: Annotated[
+        str,
+        typer.Option(
+            metavar="LEVEL",
+            help="auto, balanced, slight, imbalanced, severe, or the penalty weight.",
+        ),
+    ] = "auto",
+    min_confidence: options.MinConfidence = None,
+    on_empty: Annotated[
+        Literal["error", "own-cluster"],
+        typer.Option(help="What becomes of empty texts: refused, or a cluster of their own."),
+    ] = "error",
+    max_iter: Annotated[int | None, typer.Option(min=1, help="Iterations of the training.")] = None,
+    max_length: options.MaxLength = None,
+    time_budget: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Such as 90s, 10min or 2h.")
+    ] = None,
+    seed: options.Seed = 0,
+    language: options.Languages = None,
+    examples: options.Examples = None,
+    raw: options.Raw = False,
+    llm_url: options.LlmUrl = None,
+    llm_model: options.LlmModel = None,
+    send_texts: options.SendTexts = False,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda, ...; the best by default.")] = None,
+    offline: options.Offline = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the run that was interrupted there.")
+    ] = False,
+    force: options.Force = False,
+    checkpoint_every: Annotated[int, typer.Option(min=1, hidden=True)] = 20,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+) -> None:
+    """Cluster the texts of a file and write a run folder with model, tables and report."""
+    values.go_offline(offline)
+    screen = Screen(quiet=quiet, as_json=as_json)
+    with guarded(), screen.listening():
+        k, layers = values.n_clusters(n_clusters), values.finetune(finetune)
+        level = values.imbalance(imbalance)
+        endpoint = values.endpoint(llm_url, llm_model, send_texts)
+        describing = values.describing(language, examples)
+        from caot.io import read_table
+        from caot.runs import RunFolder
+
+        folder = RunFolder.prepare(output or default_folder(source), force=force, resume=resume)
+        table = read_table(
+            source,
+            text=text,
+            id_column=id_column,
+            format=format,
+            encoding=encoding,
+            header=not no_header,
+        )
+        screen.note(f"{len(table):,} texts in {table.source}")
+        from caot.runs import RunSettings  # torch comes in here, after what is quickly found wrong
+
+        settings = RunSettings(
+            n_clusters=k,
+            encoder=encoder,
+            finetune=layers,
+            imbalance=level,
+            max_iter=max_iter,
+            max_length=max_length,
+            on_empty=on_empty,
+            time_budget=time_budget,
+            device=device,
+            random_state=seed,
+            min_confidence=min_confidence,
+            describing=describing,
+            endpoint=endpoint,
+            raw=raw,
+            checkpoint_every=checkpoint_every,
+        )
+        path = None if source == "-" else source
+        record = run(screen, table, folder, settings, resume=resume, source=path)
+        show(screen, folder, record)
+
+
+def run(
+    screen: Screen,
+    table: TextTable,
+    folder: RunFolder,
+    settings: RunSettings,
+    *,
+    resume: bool = False,
+    source: str | None = None,
+    title: str | None = None,
+    true_labels: Sequence[object] | None = None,
+) -> RunRecord:
+    """Fit with a progress display; after Ctrl-C say how to go on."""
+    from caot.runs import fit_run
+
+    try:
+        with shown(screen) as callbacks:
+            return fit_run(
+                table,
+                folder,
+                settings,
+                callbacks=callbacks,
+                resume=resume,
+                source=source,
+                title=title,
+                true_labels=true_labels,
+            )
+    except KeyboardInterrupt as interrupt:
+        raise type(interrupt)(_how_to_go_on(folder)) from None
+    except Exception as error:
+        if folder.checkpoint_path.is_file() and not resume:
+            error.add_note(f"the training is kept; when that is put right, {_go_on_with()}")
+        raise
+
+
+def show(screen: Screen, folder: RunFolder, record: RunRecord) -> None:
+    """Print the clusters and where everything lies."""
+    description = folder.description()
+    counts = record.counts
+    title = f"{counts['texts']:,} texts in {counts['clusters_used']} clusters"
+    screen.show(cluster_table(description, title))
+    saved = record.training["n_iter_saved"]
+    if saved:
+        screen.show(f"{saved} iterations were saved: {record.training['end_reason']}.")
+    screen.show(f"Assignments  {folder.path / 'assignments.csv'}")
+    if folder.report_path.is_file():
+        screen.show(f"Report       {folder.report_path}")
+    screen.json(run_document(folder, record, description))
+
+
+def default_folder(source: str) -> Path:
+    """Return the folder of a run whose user named none: tickets-run for tickets.csv.gz."""
+    if source == "-":
+        return Path("caot-run")
+    return Path(f"{Path(source).name.split('.')[0] or 'caot'}-run")
+
+
+def _how_to_go_on(folder: RunFolder) -> str:
+    if not folder.checkpoint_path.is_file():
+        return "interrupted before training began, nothing was written: run the command again"
+    from caot.runs.resuming import kept_iteration
+
+    kept = kept_iteration(folder.checkpoint_path)
+    where = "" if kept is None else f" at iteration {kept}"
+    return f"interrupted; the training is kept{where} in {folder.path}, {_go_on_with()}"
+
+
+def _go_on_with() -> str:
+    given = [word for word in sys.argv[1:] if word not in ("--resume", "--force", "-f")]
+    return f"go on with: {shlex.join(['caot', *given, '--resume'])}"

@@ -1,0 +1,206 @@
+"""``caot predict``: the clusters of new texts, streamed."""
+
+from __future__ import annotations
+
+# ruff: noqa: PLC0415 - the library, which brings in torch, is not needed for --help
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from caot.cli import options
+from caot.cli.errors import guarded
+from caot.cli.screen import Screen
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+    from caot import CAOT
+    from caot.io import TextTable
+    from caot.prediction import Encodes
+    from caot.runs import RunFolder
+
+EXAMPLES = """
+Examples:
+
+  caot predict tickets-run new.csv -o new-clusters.csv
+
+  cat new.jsonl | caot predict tickets-run - --output-format jsonl | grep refund
+
+  caot predict tickets-run a-million.csv.gz -o out.parquet --fast
+"""
+
+CHUNK_ROWS = 4096
+MODEL_FILE = "config_caot.json"  # of `caot.persistence`, which brings in torch
+
+
+def predict(
+    model: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN", help="A run folder, or the folder of a model.", show_default=False
+        ),
+    ],
+    source: options.Input,
+    *,
+    output: Annotated[str, typer.Option("-o", "--output", help="A file, or - for stdout.")] = "-",
+    text: options.TextColumns = None,
+    format: options.Format = None,  # noqa: A002 - the option's name
+    encoding: options.Encoding = "utf-8",
+    no_header: options.NoHeader = False,
+    output_format: Annotated[
+        str | None, typer.Option(help="csv, tsv, jsonl or parquet; the extension's by default.")
+    ] = None,
+    min_confidence: options.MinConfidence = None,
+    on_empty: Annotated[
+        Literal["error", "no-cluster"],
+        typer.Option(help="What becomes of empty texts: refused, or the cluster -1."),
+    ] = "error",
+    fast: Annotated[
+        bool,
+        typer.Option("--fast", help="Run on ONNX or OpenVINO where that gives the same clusters."),
+    ] = False,
+    raw: options.Raw = False,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+) -> None:
+    """Add the clusters of a model to a file of any size, in constant memory."""
+    screen = Screen(quiet=quiet, as_json=as_json)
+    with guarded(), screen.listening():
+        _check_output(output, as_json=as_json, force=force)
+        from caot.io import TableWriter, iter_tables
+
+        folder = _run_folder(model)
+        trained_on = () if folder is None else tuple(folder.record.input["text_columns"])
+        tables = iter_tables(
+            source,
+            text=text,
+            format=format,
+            encoding=encoding,
+            header=not no_header,
+            preferred=trained_on,
+            chunk_rows=CHUNK_ROWS,
+        )
+        first = next(tables)
+        if not text:
+            _tell_of_columns(screen, first, trained_on)
+        saved = _open(model, folder, min_confidence)  # after what is quickly found wrong
+        encoder: Encodes | None = None
+        n_texts = 0
+        with TableWriter(output, format=output_format, raw=raw) as writer:
+            for table in chain([first], tables):
+                if fast and encoder is None:
+                    encoder = _accelerated(saved, table.texts)
+                writer.write(_with_clusters(saved, table, encoder, on_empty, n_texts))
+                n_texts += len(table)
+        screen.note(f"{n_texts:,} texts written to {'stdout' if output == '-' else output}")
+        screen.json({"texts": n_texts, "output": output})
+
+
+@dataclass(frozen=True, slots=True)
+class _Saved:
+    """A model, its clusters' labels, where it lies, and the least confidence."""
+
+    model: CAOT
+    labels: Mapping[int, str]
+    folder: Path
+    min_confidence: float | None
+
+
+def _run_folder(path: Path) -> RunFolder | None:
+    """Return the folder of a run, None for that of a model alone."""
+    from caot.runs import RunFolder
+
+    return None if (path / MODEL_FILE).is_file() else RunFolder.open(path)
+
+
+def _tell_of_columns(screen: Screen, table: TextTable, trained_on: tuple[str, ...]) -> None:
+    """Say where the texts come from if not from where the run's came."""
+    if not trained_on or table.text_columns == trained_on:
+        return
+    found, wanted = (", ".join(map(repr, names)) for names in (table.text_columns, trained_on))
+    said = (
+        f"the run was fitted to texts in {wanted}, which {table.source} does not have: those in "
+        f"{found} are taken; name others with --text"
+    )
+    if len(table.frame.columns) == 1:  # nothing else could be meant
+        screen.note(said)
+    else:
+        screen.warn(said)
+
+
+def _open(path: Path, folder: RunFolder | None, min_confidence: float | None) -> _Saved:
+    from caot import CAOT
+
+    if folder is None:
+        return _Saved(CAOT.from_pretrained(path), {}, path, min_confidence)
+    if min_confidence is None:
+        min_confidence = folder.record.settings["min_confidence"]
+    return _Saved(folder.model(), folder.description().labels, folder.model_path, min_confidence)
+
+
+def _accelerated(saved: _Saved, texts: tuple[str, ...]) -> Encodes:
+    from caot.acceleration import accelerate
+
+    sample = [text for text in texts if text.strip()][:1000]
+    return accelerate(saved.model, sample, folder=saved.folder).encoder
+
+
+def _with_clusters(
+    saved: _Saved, table: TextTable, encoder: Encodes | None, on_empty: str, n_before: int
+) -> pd.DataFrame:
+    """Return the rows with our columns beside theirs."""
+    import numpy as np
+
+    from caot.io import TableError, add_columns
+    from caot.prediction import predict_stream
+
+    empty = np.array([not text.strip() for text in table.texts])
+    if saved.model.has_own_cluster_:
+        empty[:] = False
+    rows = np.flatnonzero(~empty)
+    if on_empty == "error" and len(rows) < len(table):
+        first = n_before + int(np.flatnonzero(empty)[0]) + 1
+        msg = (
+            f"the text of row {first} of {table.source} is empty: fill it, or let empty texts "
+            "have no cluster with --on-empty no-cluster"
+        )
+        raise TableError(msg)
+    clusters, seconds = np.full(len(table), -1), np.full(len(table), -1)
+    confidence, second_confidence = np.zeros((2, len(table)), dtype=np.float32)
+    for part in predict_stream(
+        saved.model,
+        [table.texts[row] for row in rows.tolist()],
+        min_confidence=saved.min_confidence,
+        encoder=encoder,
+        chunk_size=CHUNK_ROWS,
+    ):
+        place = rows[part.start : part.start + len(part)]
+        clusters[place], confidence[place] = part.labels, part.confidence
+        seconds[place], second_confidence[place] = part.second_labels, part.second_confidence
+    return add_columns(
+        table.frame,
+        {
+            "cluster": clusters,
+            "label": [saved.labels.get(cluster, "") for cluster in clusters.tolist()],
+            "confidence": confidence,
+            "second_cluster": seconds,
+            "second_confidence": second_confidence,
+        },
+    )
+
+
+def _check_output(output: str, *, as_json: bool, force: bool) -> None:
+    if output == "-":
+        if as_json:
+            msg = "--json and the table both go to stdout: name a file with -o"
+            raise typer.BadParameter(msg, param_hint="--json")
+        return
+    if Path(output).is_file() and not force:
+        msg = f"{output} exists: choose another file, or replace it with --force"
+        raise FileExistsError(msg)

@@ -1,0 +1,99 @@
+"""From what a user wrote to the library's values."""
+
+from __future__ import annotations
+
+# ruff: noqa: PLC0415 - the library, which brings in torch, is not needed for --help
+import contextlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, cast
+
+import typer
+
+if TYPE_CHECKING:
+    from caot.imbalance import ImbalanceSpec
+    from caot.runs import Describing, Endpoint, RunRecord
+    from caot.settings import FineTune
+
+KEY_VARIABLE = "CAOT_LLM_API_KEY"
+
+
+def go_offline(wanted: bool) -> None:
+    """Forbid downloads; this must come before the model libraries are imported."""
+    if wanted:
+        os.environ["HF_HUB_OFFLINE"] = "1"
+
+
+def n_clusters(value: str) -> int | Literal["auto"]:
+    """Read -k."""
+    if value == "auto":
+        return "auto"
+    with contextlib.suppress(ValueError):
+        return int(value)
+    msg = f"{value!r} is neither a number nor auto"
+    raise typer.BadParameter(msg, param_hint="-k")
+
+
+def finetune(value: str) -> FineTune:
+    """Read --finetune."""
+    if value in ("auto", "all", "none"):
+        return cast("FineTune", value)
+    with contextlib.suppress(ValueError):
+        return int(value)
+    msg = f"{value!r} is not auto, all, none or a number of top layers"
+    raise typer.BadParameter(msg, param_hint="--finetune")
+
+
+def imbalance(value: str) -> ImbalanceSpec:
+    """Read --imbalance."""
+    with contextlib.suppress(ValueError):
+        return float(value)
+    if value in ("auto", "balanced", "slight", "imbalanced", "severe"):
+        return cast("ImbalanceSpec", value)
+    msg = f"{value!r} is not auto, balanced, slight, imbalanced, severe or a penalty weight"
+    raise typer.BadParameter(msg, param_hint="--imbalance")
+
+
+def describing(languages: list[str] | None, n_examples: int | None) -> Describing:
+    """Return how clusters are described."""
+    from caot.runs import Describing
+
+    usual = Describing()
+    return Describing(
+        tuple(languages) if languages else usual.languages, n_examples or usual.n_examples
+    )
+
+
+def changed(record: RunRecord, languages: list[str] | None, n_examples: int | None) -> Describing:
+    """Return how clusters of a run were described, with the changes asked for."""
+    from caot.runs import Describing
+
+    before = record.settings["describing"]
+    return Describing(
+        tuple(languages or before["languages"]),
+        n_examples or before["n_examples"],
+        before["n_keywords"],
+    )
+
+
+def endpoint(url: str | None, model: str | None, send_texts: bool) -> Endpoint | None:
+    """Return the endpoint that writes labels, if one was named and may be sent texts."""
+    if url is None and model is None:
+        if send_texts:
+            msg = "there is nowhere to send texts to: name --llm-url and --llm-model"
+            raise typer.BadParameter(msg, param_hint="--send-texts")
+        return None
+    if url is None or model is None:
+        msg = "an endpoint needs both --llm-url and --llm-model"
+        raise typer.BadParameter(msg, param_hint="--llm-url")
+    if not send_texts:
+        msg = f"keywords and example texts would be sent to {url}: allow it with --send-texts"
+        raise typer.BadParameter(msg, param_hint="--llm-url")
+    from caot.runs import Endpoint
+
+    return Endpoint(url, model, os.environ.get(KEY_VARIABLE))
+
+
+def address(path: Path) -> str:
+    """Return a path as a browser takes it."""
+    return path.resolve().as_uri()

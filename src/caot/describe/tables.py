@@ -1,0 +1,84 @@
+"""A description as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from caot.describe.checks import ABSTAINED, checked_labels, checked_probabilities
+from caot.describe.values import Description
+from caot.texts import as_texts
+
+
+def cluster_info(description: Description, texts: Iterable[str]) -> pd.DataFrame:
+    """Return one row a cluster.
+
+    The columns are cluster, label, keywords (list of str), size, share, mean_confidence and
+    examples (list of str, the texts themselves).
+    """
+    given = as_texts(texts)
+    clusters = description.clusters
+    needed = max((max(one.examples, default=-1) for one in clusters), default=-1)
+    if needed >= len(given):
+        msg = (
+            f"the description names row {needed} but there are {len(given)} texts: pass the texts "
+            "that were described"
+        )
+        raise ValueError(msg)
+    return pd.DataFrame(
+        {
+            "cluster": np.array([one.cluster for one in clusters], dtype=np.int64),
+            "label": [one.label for one in clusters],
+            "keywords": [[keyword.term for keyword in one.keywords] for one in clusters],
+            "size": np.array([one.size for one in clusters], dtype=np.int64),
+            "share": np.array([one.share for one in clusters], dtype=np.float64),
+            "mean_confidence": np.array([one.mean_confidence for one in clusters], dtype=float),
+            "examples": [[given[row] for row in one.examples] for one in clusters],
+        }
+    )
+
+
+def document_info(
+    description: Description,
+    texts: Iterable[str],
+    probabilities: ArrayLike,
+    labels: ArrayLike,
+    ids: Sequence[object] | None = None,
+) -> pd.DataFrame:
+    """Return one row a text, in the order of the texts.
+
+    The columns are id (if ``ids`` are given), cluster, label, confidence, second_cluster and
+    second_confidence. ``confidence`` is the probability of the text's cluster and
+    ``second_cluster`` the most probable other one. A text that was given to no cluster has the
+    cluster -1, no label, and the confidences of its two most probable clusters. With one cluster
+    alone the second is -1 and its confidence NaN.
+    """
+    n = len(as_texts(texts))
+    clusters = checked_labels(labels, n)
+    table = checked_probabilities(probabilities, clusters)
+    rows = np.arange(n)
+    first = np.where(clusters == ABSTAINED, table.argmax(axis=1), clusters)
+    others = table.copy()
+    others[rows, first] = -np.inf
+    alone = table.shape[1] == 1
+    second = np.full(n, -1) if alone else others.argmax(axis=1)
+    names = {ABSTAINED: "", **description.labels}
+    unknown = sorted(set(np.unique(clusters).tolist()) - set(names))
+    if unknown:
+        msg = (
+            f"labels hold cluster {unknown[0]}, which the description lacks: pass the labels that "
+            "were described"
+        )
+        raise ValueError(msg)
+    columns: dict[str, object] = {} if ids is None else {"id": list(ids)}
+    columns |= {
+        "cluster": clusters,
+        "label": [names[cluster] for cluster in clusters.tolist()],
+        "confidence": table[rows, first],
+        "second_cluster": second.astype(np.int64),
+        "second_confidence": np.full(n, np.nan) if alone else others[rows, second],
+    }
+    return pd.DataFrame(columns)

@@ -1,0 +1,231 @@
+"""Clusters of many texts: from an iterator to an iterator, in constant memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import torch
+from sklearn.exceptions import NotFittedError
+
+from caot.encoders import Encoder, Features
+from caot.inputs import EMPTY_OWN, read_inputs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from caot.inputs import Inputs
+    from caot.training import Networks
+
+# Enough texts to sort them into batches of similar length; 6 MB of vectors of width 384.
+CHUNK_SIZE = 4096
+# Vectors that go through the networks at a time: many more would fill the memory.
+_ROWS = 65_536
+
+
+class FittedModel(Protocol):
+    """What prediction needs of a fitted `CAOT`."""
+
+    @property
+    def encoder_(self) -> Encoder:
+        """The encoder."""
+        ...
+
+    @property
+    def networks_(self) -> Networks:
+        """The networks, in evaluation mode."""
+        ...
+
+    @property
+    def has_own_cluster_(self) -> bool:
+        """Whether empty texts have a cluster of their own."""
+        ...
+
+
+class Encodes(Protocol):
+    """Anything that turns texts into vectors, such as an `ExportedEncoder`."""
+
+    def encode(
+        self,
+        inputs: Any,  # noqa: ANN401 - as in Encoder
+        batch_size: int = ...,
+        progress: bool = ...,
+    ) -> NDArray[np.float32]:
+        """Return vectors (n, width)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prediction:
+    """The clusters of consecutive texts.
+
+    One result per chunk and not per text: an object per text would cost more than its prediction,
+    and arrays go into a table as they are.
+
+    Parameters
+    ----------
+    start : int
+        How many texts came before.
+    labels : int64 array, shape (n,)
+        The most probable cluster; −1 where its probability is below the minimum.
+    confidence : float32 array, shape (n,)
+        The probability of the most probable cluster, also where the label is −1.
+    second_labels : int64 array, shape (n,)
+        The cluster that comes next; −1 for an empty text in the empty texts' own cluster.
+    second_confidence : float32 array, shape (n,)
+        Its probability.
+    """
+
+    start: int
+    labels: NDArray[np.int64]
+    confidence: NDArray[np.float32]
+    second_labels: NDArray[np.int64]
+    second_confidence: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+def predict_stream(
+    model: FittedModel,
+    texts: Iterable[str],
+    *,
+    chunk_size: int = CHUNK_SIZE,
+    batch_size: int = 64,
+    min_confidence: float | None = None,
+    encoder: Encodes | None = None,
+) -> Iterator[Prediction]:
+    """Predict chunk by chunk; no more than one chunk of texts is read ahead or kept.
+
+    Parameters
+    ----------
+    model
+        A fitted model; labels equal those of its ``predict``.
+    texts
+        Any iterable, also an endless one.
+    chunk_size
+        Texts per result. Larger chunks pad less and need more memory.
+    batch_size
+        Texts that are encoded together.
+    min_confidence
+        Texts whose most probable cluster is less probable get the label −1.
+    encoder
+        What encodes instead of the model's encoder, as `accelerate` returns it.
+
+    Examples
+    --------
+    >>> for part in predict_stream(model, lines):  # doctest: +SKIP
+    ...     table.append(part.labels, part.confidence)
+    """
+    if isinstance(texts, str | bytes):
+        msg = "texts is a single text: pass a list or an iterator of texts"
+        raise TypeError(msg)
+    for name, size in (("chunk_size", chunk_size), ("batch_size", batch_size)):
+        if size < 1:
+            msg = f"{name} must be at least 1, got {size}"
+            raise ValueError(msg)
+    if min_confidence is not None and not 0 <= min_confidence <= 1:
+        msg = f"min_confidence must lie between 0 and 1, got {min_confidence}"
+        raise ValueError(msg)
+    encodes = text_encoder(model) if encoder is None else encoder
+    return _stream(
+        model,
+        iter(texts),
+        encodes,
+        chunk_size=chunk_size,
+        batch_size=batch_size,
+        min_confidence=min_confidence,
+    )
+
+
+def text_encoder(model: FittedModel) -> Encoder:
+    """Return the encoder of a fitted model; raise if there is none, or none that reads texts."""
+    encoder: Encoder | None = getattr(model, "encoder_", None)
+    if encoder is None:
+        msg = f"this {type(model).__name__} is not fitted yet: call fit first"
+        raise NotFittedError(msg)
+    if isinstance(encoder, Features):
+        msg = "the model was fitted on vectors: its predict() takes vectors, there are no texts"
+        raise TypeError(msg)
+    return encoder
+
+
+def probabilities(
+    model: FittedModel, vectors: NDArray[np.float32], empty: NDArray[np.bool_]
+) -> NDArray[np.float32]:
+    """Return each cluster's probability (n, k), and that of the empty texts' own, if any.
+
+    Parameters
+    ----------
+    model
+        A fitted model.
+    vectors
+        Embeddings (n, width).
+    empty
+        Which texts are empty, (n,).
+    """
+    networks = model.networks_
+    device = next(networks.parameters()).device
+    shares = np.empty((len(vectors), networks.n_clusters), dtype=np.float32)
+    with torch.inference_mode():
+        for start in range(0, len(vectors), _ROWS):
+            rows = torch.tensor(vectors[start : start + _ROWS], device=device)
+            shares[start : start + _ROWS] = networks.predict(rows).exp().cpu().numpy()
+    if not model.has_own_cluster_:
+        return shares
+    own = empty[:, None].astype(np.float32)
+    return np.hstack([shares * (1 - own), own])
+
+
+def _stream(
+    model: FittedModel,
+    texts: Iterator[str],
+    encoder: Encodes,
+    *,
+    chunk_size: int,
+    batch_size: int,
+    min_confidence: float | None,
+) -> Iterator[Prediction]:
+    start = 0
+    while chunk := list(islice(texts, chunk_size)):
+        inputs = _read(model, chunk, start)
+        vectors = encoder.encode(inputs.values, batch_size=batch_size)
+        shares = probabilities(model, vectors, inputs.empty)
+        yield _prediction(start, shares, inputs.empty, min_confidence)
+        start += len(chunk)
+
+
+def _read(model: FittedModel, chunk: list[str], start: int) -> Inputs:
+    try:
+        return read_inputs(chunk, on_empty=EMPTY_OWN if model.has_own_cluster_ else "error")
+    except (TypeError, ValueError) as error:
+        if start == 0:
+            raise
+        msg = f"{error} (rows are counted from text {start})"
+        raise type(error)(msg) from error
+
+
+def _prediction(
+    start: int,
+    shares: NDArray[np.float32],
+    empty: NDArray[np.bool_],
+    min_confidence: float | None,
+) -> Prediction:
+    labels, confidence = _highest(shares)
+    rest = shares.copy()
+    np.put_along_axis(rest, labels[:, None], -1.0, axis=1)
+    second_labels, second_confidence = _highest(rest)
+    second_labels[empty] = -1
+    if min_confidence is not None:
+        labels[confidence < min_confidence] = -1
+    return Prediction(start, labels, confidence, second_labels, second_confidence)
+
+
+def _highest(shares: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return the place of each row's highest value, and the value."""
+    places = shares.argmax(axis=1).astype(np.int64)
+    return places, np.take_along_axis(shares, places[:, None], axis=1)[:, 0]

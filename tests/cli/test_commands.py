@@ -1,0 +1,274 @@
+"""The commands that follow a fit."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.cli.commands import TEXTS, K, caot, fit, read_csv, run_json, write_corpus
+
+
+def test_predict_streams_and_agrees_with_the_fit(kept_run, tickets, monkeypatch):
+    monkeypatch.setattr("caot.cli.predict.CHUNK_ROWS", 7)
+    result = caot("predict", kept_run, tickets, "--text", "subject", "-o", "out.csv")
+    assert result.exit_code == 0, result.output
+    found, fitted = read_csv(Path("out.csv")), read_csv(kept_run / "assignments.csv")
+    for name in ("ticket", "subject", "cluster", "label", "second_cluster"):
+        assert [row[name] for row in found] == [row[name] for row in fitted]
+    again = caot("predict", kept_run, tickets, "-o", "out.csv")
+    assert again.exit_code == 1
+    assert "--force" in again.stderr
+
+
+def test_predict_takes_the_columns_of_the_fit(kept_run, tmp_path):
+    # Alone, "title" would be taken for the text.
+    source = write_corpus(tmp_path / "new.csv", title=["quite another thing"] * len(TEXTS))
+    result = caot("predict", kept_run, source, "-o", "out.csv")
+    assert result.exit_code == 0, result.output
+    assert "fitted to" not in result.stderr
+    fitted = [row["cluster"] for row in read_csv(kept_run / "assignments.csv")]
+    assert [row["cluster"] for row in read_csv(Path("out.csv"))] == fitted
+    guessed = caot("predict", kept_run / "model", source, "-o", "guessed.csv")
+    assert "the texts are in the column 'title'" in guessed.stderr
+
+
+def test_predict_says_that_it_guesses(kept_run, tmp_path):
+    source = tmp_path / "new.csv"
+    source.write_text(f"id,words\n1,{TEXTS[0]}\n", encoding="utf-8")
+    result = caot("predict", kept_run, source)
+    assert result.exit_code == 0, result.output
+    assert "warning: the run was fitted to texts in 'subject'" in result.stderr
+    assert "'words' are taken" in result.stderr
+    assert "fitted to" not in caot("predict", kept_run, source, "--text", "words").stderr
+
+
+def test_the_name_of_a_models_file_is_that_of_the_library():
+    from caot.cli.predict import MODEL_FILE
+    from caot.persistence import CONFIG_FILE
+
+    assert MODEL_FILE == CONFIG_FILE
+
+
+def test_a_file_without_header_loses_no_text(kept_run, tmp_path):
+    source = tmp_path / "bare.csv"
+    source.write_text("".join(f"{text}\n" for text in TEXTS), encoding="utf-8")
+    warned = caot("predict", kept_run, source, "-o", "short.csv")
+    assert "--no-header" in warned.stderr
+    result = caot("predict", kept_run, source, "--no-header", "-o", "out.csv")
+    assert result.exit_code == 0, result.output
+    assert [row["column_1"] for row in read_csv(Path("out.csv"))] == TEXTS
+    assert fit(source, tmp_path / "bare", "--no-header").exit_code == 0
+    assert run_json(tmp_path / "bare")["counts"]["texts"] == len(TEXTS)
+
+
+def test_predict_is_a_pipe(kept_run):
+    lines = "".join(json.dumps({"n": i, "text": text}) + "\n" for i, text in enumerate(TEXTS))
+    result = caot("predict", kept_run, "-", "--output-format", "jsonl", "-q", stdin=lines.encode())
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [row["n"] for row in rows] == list(range(len(TEXTS)))
+    fitted = [int(row["cluster"]) for row in read_csv(kept_run / "assignments.csv")]
+    assert [row["cluster"] for row in rows] == fitted
+
+
+def test_predict_of_a_model_folder_and_empty_texts(kept_run, tmp_path):
+    lines = f"{TEXTS[0]}\n\n{TEXTS[1]}\n".encode()
+    refused = caot("predict", kept_run, "-", "--format", "txt", stdin=lines)
+    assert refused.exit_code == 1
+    assert "row 2" in refused.stderr
+    words = ("-", "--format", "txt", "--on-empty", "no-cluster", "-q")
+    result = caot("predict", kept_run / "model", *words, stdin=lines)
+    clusters = [line.split(",")[1] for line in result.stdout.splitlines()]
+    assert clusters[2] == "-1"
+    assert "-1" not in (clusters[1], clusters[3])
+
+
+def test_predict_refuses_two_things_on_stdout(kept_run, tickets):
+    assert caot("predict", kept_run, tickets, "--json").exit_code == 2
+
+
+def test_describe_shows_and_describes_anew(run):
+    before = caot("describe", run)
+    assert before.exit_code == 0
+    assert "keywords" in before.stdout
+    result = caot("describe", run, "--examples", 2, "--language", "none", "--json")
+    assert result.exit_code == 0, result.output
+    lines = (run / "clusters.jsonl").read_text(encoding="utf-8").splitlines()
+    assert {len(json.loads(line)["examples"]) for line in lines} == {2}
+    assert run_json(run)["settings"]["describing"]["languages"] == ["none"]
+    labels = {row["label"] for row in read_csv(run / "assignments.csv")}
+    assert labels == {one["label"] for one in json.loads(result.stdout)["clusters"]}
+
+
+def relabel(run):
+    """Give the clusters the labels of a language model, as fit or describe would."""
+    path = run / "clusters.jsonl"
+    clusters = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    named = [{**one, "label": f"Name {one['cluster']}"} for one in clusters]
+    path.write_text("".join(json.dumps(one) + "\n" for one in named), encoding="utf-8")
+    record = run_json(run)
+    record["settings"]["endpoint"] = {"base_url": "https://x.example/v1", "model": "clever"}
+    (run / "run.json").write_text(json.dumps(record), encoding="utf-8")
+
+
+def test_labels_of_a_language_model_stay_unless_words_change(run):
+    relabel(run)
+    for command in ("describe", "report"):
+        result = caot(command, run, "--examples", 2)
+        assert result.exit_code == 0, result.output
+        rows = read_csv(run / "assignments.csv")
+        assert {row["label"] for row in rows} == {f"Name {row['cluster']}" for row in rows}
+        assert run_json(run)["settings"]["endpoint"]["model"] == "clever"
+    result = caot("describe", run, "--language", "none")
+    assert "the labels that clever wrote are replaced" in result.stderr
+    assert not any(row["label"].startswith("Name") for row in read_csv(run / "assignments.csv"))
+    assert run_json(run)["settings"]["endpoint"] is None
+
+
+def test_labels_written_later_are_recorded(run, monkeypatch):
+    monkeypatch.setattr(
+        "caot.runs.describing.labels_from_endpoint",
+        lambda description, _texts, **_more: description,
+    )
+    words = ("--llm-url", "https://x.example/v1", "--llm-model", "clever", "--send-texts")
+    assert caot("describe", run, *words).exit_code == 0
+    assert run_json(run)["settings"]["endpoint"] == {
+        "base_url": "https://x.example/v1",
+        "model": "clever",
+    }
+
+
+def test_report_is_drawn_again_with_its_training(run):
+    (run / "report.html").unlink()
+    result = caot("report", run, "--title", "Tickets <b>of May</b>")
+    assert result.exit_code == 0, result.output
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert "Tickets &lt;b&gt;of May&lt;/b&gt;" in page
+    assert "iterations of interactive" in page
+    assert caot("report", run).exit_code == 0
+    assert "Tickets &lt;b&gt;of May" in (run / "report.html").read_text(encoding="utf-8")
+    record = run_json(run)
+    del record["title"]  # as earlier versions wrote it
+    (run / "run.json").write_text(json.dumps(record), encoding="utf-8")
+    assert caot("report", run).exit_code == 0
+    assert "of May" not in (run / "report.html").read_text(encoding="utf-8")
+
+
+def test_evaluate_with_labels_draws_the_confusion(run):
+    result = caot("evaluate", run, "--labels", "topic", "--json")
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    frame = pd.read_parquet(run / "assignments.parquet")
+    counts = pd.crosstab(frame["topic"], frame["cluster"]).to_numpy()
+    assert document["confusion"] == counts.tolist()
+    assert 0 < document["scores"]["accuracy"] <= 1
+    assert (run / "confusion.svg").read_text(encoding="utf-8").startswith("<svg")
+    wrong = caot("evaluate", run, "--labels", "topics")
+    assert wrong.exit_code == 1
+    assert "did you mean 'topic'?" in wrong.stderr
+
+
+def test_a_picture_needs_labels_and_replaces_nothing_unasked(kept_run, tmp_path):
+    assert caot("evaluate", kept_run, "--picture", "p.svg").exit_code == 2
+    picture = tmp_path / "p.svg"
+    picture.write_text("mine", encoding="utf-8")
+    words = ("evaluate", kept_run, "--labels", "topic", "--picture", picture)
+    refused = caot(*words)
+    assert refused.exit_code == 1
+    assert "--force" in refused.stderr
+    assert picture.read_text(encoding="utf-8") == "mine"
+    assert caot(*words, "--force").exit_code == 0
+    assert picture.read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_evaluate_leaves_the_empty_texts_own_cluster_out(tmp_path):
+    source = write_corpus(tmp_path / "t.csv", subject=["", *TEXTS[1:-1], ""])
+    words = ("--text", "subject", "--on-empty", "own-cluster")
+    assert fit(source, tmp_path / "out", *words).exit_code == 0
+    document = json.loads(caot("evaluate", tmp_path / "out", "--json").stdout)
+    found = [int(row["cluster"]) for row in read_csv(tmp_path / "out" / "assignments.csv")]
+    sizes = [found.count(cluster) for cluster in range(K)]
+    assert document["n_clusters_used"] == np.count_nonzero(sizes)
+    assert document["largest_share"] == pytest.approx(max(sizes) / (len(TEXTS) - 2))
+
+
+def test_evaluate_without_labels_measures_the_run_itself(kept_run):
+    document = json.loads(caot("evaluate", kept_run, "--json").stdout)
+    assert -1 <= document["silhouette"] <= 1
+    assert 0 < document["mean_confidence"] <= 1
+    assert document["stability"] is None
+
+
+def test_evaluate_fits_other_seeds(quick_run):
+    result = caot("evaluate", quick_run, "--seeds", 2)
+    assert "fitting with seed 2" in result.stderr
+    assert "warning: only " in result.stderr  # of the library, in the command line's way
+    assert "stability over seeds, lowest ARI" in result.stdout
+
+
+def test_suggest_k_recommends_a_range(tickets):
+    from tests.estimator_corpus import model_folder
+
+    words = ("suggest-k", tickets, "--text", "subject", "--encoder", model_folder(), "--offline")
+    document = json.loads(caot(*words, "--values", "2,3,4,5", "--json").stdout)
+    assert [point["n_clusters"] for point in document["curve"]] == [2, 3, 4, 5]
+    assert document["low"] <= document["best"] <= document["high"]
+    assert "Recommended" in caot(*words).stdout
+    assert caot(*words, "--values", "two").exit_code == 2
+
+
+def test_export_for_embedding_atlas(run):
+    result = caot("export", run, "atlas", "-o", "atlas.parquet")
+    assert result.exit_code == 0, result.output
+    frame = pd.read_parquet("atlas.parquet")
+    assert frame["subject"].tolist() == TEXTS
+    assert frame[["projection_x", "projection_y"]].notna().all(axis=None)
+    assert caot("export", run, "atlas", "-o", "atlas.parquet").exit_code == 1
+
+
+def test_export_to_onnx_goes_to_the_model(run, monkeypatch):
+    written = []
+    monkeypatch.setattr(
+        "caot.encoders.export.export_onnx", lambda encoder, path: written.append((encoder, path))
+    )
+    assert caot("export", run, "onnx").exit_code == 0
+    assert [path for _, path in written] == [run / "model" / "onnx" / "model.onnx"]
+
+
+def test_fast_prediction_uses_what_was_accelerated(kept_run, tickets, monkeypatch):
+    from types import SimpleNamespace
+
+    seen = []
+
+    def accelerate(model, sample, *, folder):
+        seen.append((len(sample), folder))
+        return SimpleNamespace(encoder=model.encoder_)
+
+    monkeypatch.setattr("caot.acceleration.accelerate", accelerate)
+    result = caot("predict", kept_run, tickets, "--text", "subject", "--fast", "-q")
+    assert result.exit_code == 0, result.output
+    assert seen == [(len(TEXTS), kept_run / "model")]
+
+
+def test_info_tells_what_is_at_hand():
+    document = json.loads(caot("info", "--json").stdout)
+    assert document["cores"] >= 1
+    assert "torch" in document["versions"]
+    assert document["offline_mode"]
+    assert "ready to work offline" in caot("info").stdout
+
+
+def test_demo_prints_clusters_accuracy_and_report(monkeypatch):
+    from caot.demo import DemoTickets, load_demo
+    from tests.estimator_corpus import model_folder
+
+    whole = load_demo()
+    few = DemoTickets(whole.texts[:60], whole.topics[:60], whole.topic_names)
+    monkeypatch.setattr("caot.demo.load_demo", lambda: few)
+    result = caot("demo", "--encoder", model_folder(), "--max-iter", 2)
+    assert result.exit_code == 0, result.output
+    assert "60 texts in " in result.stdout
+    assert "of their true topic" in result.stdout
+    assert "caot-demo/report.html" in result.stdout
+    assert run_json(Path("caot-demo"))["training"]["scores"]

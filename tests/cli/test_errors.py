@@ -1,0 +1,162 @@
+"""What users get wrong is said in one sentence with the way out, and an exit code."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from caot.cli.errors import explained
+from tests.cli.commands import TEXTS, caot, fit, write_corpus
+
+MULTILINGUAL = "paraphrase-multilingual"
+
+
+def fails(result, *parts, code=1):
+    """Check the exit code and that the sentence on stderr names all parts."""
+    assert result.exit_code == code, result.output
+    assert result.stdout == ""
+    for part in parts:
+        assert part in result.stderr
+
+
+def test_an_unknown_column_names_the_nearest(tickets, tmp_path):
+    result = fit(tickets, tmp_path / "out", "--text", "subjet")
+    fails(result, "no column 'subjet'", "did you mean 'subject'?", "ticket, subject, topic")
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_such_file(tmp_path):
+    fails(fit(tmp_path / "tikets.csv", tmp_path / "out"), "there is no file", "check the path")
+
+
+def test_wrong_encoding_names_the_line(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("text\nfine words\ncafé con leche\n".encode("latin-1"))
+    fails(fit(path, tmp_path / "out"), "line 3", "--encoding")
+
+
+def test_empty_texts_are_counted_by_row(tmp_path):
+    path = write_corpus(tmp_path / "t.csv", subject=[TEXTS[0], " ", *TEXTS[2:]])
+    result = fit(path, tmp_path / "out", "--text", "subject")
+    fails(result, "rows 2", "--on-empty own-cluster")
+    assert not (tmp_path / "out").exists()
+
+
+def test_more_clusters_than_distinct_texts(tickets, tmp_path):
+    result = fit(tickets, tmp_path / "out", "-k", 4, "--text", "topic")
+    fails(result, "3 distinct texts", "at most 3")
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (("-k", "many"), ("neither a number nor auto",)),
+        (("--finetune", "some"), ("top layers",)),
+        (("--imbalance", "odd"), ("penalty weight",)),
+        (("--min-confidence", 2), ("--min-confidence",)),
+        (("--llm-url", "https://api.example.org/v1", "--llm-model", "m"), ("--send-texts",)),
+        (("--send-texts",), ("--llm-url",)),
+    ],
+)
+def test_wrong_usage_is_code_2(words, parts, tickets, tmp_path):
+    fails(fit(tickets, tmp_path / "out", *words), *parts, code=2)
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (("-k", 1), ("at least 2",)),
+        (("--language", "klingon"), ("klingon", "auto, or none")),
+        (("--time-budget", "soon"), ("--time-budget must be", "10min")),
+        (("--device", "abacus"), ("--device must be a name",)),
+        (("--imbalance", "-1"), ("--imbalance must be",)),
+    ],
+)
+def test_wrong_settings_are_code_1(words, parts, tickets, tmp_path):
+    fails(fit(tickets, tmp_path / "out", *words, "--quiet"), *parts)
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_unknown_encoder_offline_says_how_to_get_it(tickets, tmp_path):
+    words = ("fit", tickets, "-k", 3, "--encoder", "nobody/nothing", "--offline", "--quiet")
+    fails(caot(*words, "-o", tmp_path / "out"), "nobody/nothing", "Download it once")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("command", ["describe", "report", "evaluate", "predict"])
+def test_not_a_run_folder(command, tickets, tmp_path):
+    more = (tickets,) if command == "predict" else ()
+    fails(caot(command, tmp_path, *more), "not a run folder", "caot fit")
+    fails(caot(command, tmp_path / "gone", *more), "there is no run folder")
+
+
+def test_a_model_of_a_newer_version(run, tickets):
+    path = run / "model" / "config_caot.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**config, "format_version": 99}), encoding="utf-8")
+    fails(caot("predict", run, tickets), "newer format", "pip install -U caot")
+
+
+def test_a_run_of_a_newer_version(run):
+    record = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    (run / "run.json").write_text(json.dumps({**record, "format_version": 99}), encoding="utf-8")
+    fails(caot("describe", run), "newer format", "pip install -U caot")
+
+
+def test_texts_in_another_language_name_a_multilingual_encoder(tmp_path):
+    from caot.runs import not_english
+
+    german = ["wo ist der Schlüssel für das neue Haus", "ich kann die Tür nicht mehr öffnen"] * 3
+    warning = not_english(german, "auto")
+    assert warning is not None
+    assert "German" in warning
+    assert MULTILINGUAL in warning
+    assert not_english(german, "some/model") is None
+    assert not_english(["where is the key of the house", "I can not open the door"], "auto") is None
+
+
+QUICK = """
+import sys
+from typer.testing import CliRunner
+from caot.cli import app
+result = CliRunner().invoke(app, sys.argv[1:])
+print(result.exit_code, "torch" in sys.modules, result.stderr)
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("fit", "gone.csv", "-k", "3"), "there is no file gone.csv"),
+        (("fit", "tickets.csv", "-k", "foo"), "neither a number nor auto"),
+        (("fit", "tickets.csv", "-k", "3", "--text", "nope"), "no column 'nope'"),
+        (("predict", "RUN", "gone.csv"), "there is no file gone.csv"),
+        (("suggest-k", "tickets.csv", "--text", "nope"), "no column 'nope'"),
+    ],
+)
+def test_what_is_quickly_found_wrong_is_told_before_torch_is_imported(
+    words, part, kept_run, tickets
+):
+    given = [str(kept_run) if word == "RUN" else word for word in words]
+    done = subprocess.run(
+        [sys.executable, "-c", QUICK, *given], capture_output=True, text=True, check=True
+    )
+    code, torch, *_ = done.stdout.split()
+    assert code in ("1", "2")
+    assert torch == "False"
+    assert part in done.stdout
+
+
+def test_a_fault_of_ours_is_told_from_an_error_of_the_user():
+    assert explained(KeyError("x")) == (
+        "a fault of caot (KeyError: 'x'): run again with CAOT_DEBUG=1 and report what it shows",
+        3,
+    )
+    assert explained(ValueError("two\nlines \x1b[31m")) == ("two lines \ufffd[31m", 1)
+
+
+def test_version_and_help_of_every_command():
+    assert caot("--version").stdout.startswith("caot ")
+    for command in ("fit", "predict", "describe", "report", "evaluate", "suggest-k", "demo"):
+        assert f"caot {command}" in caot(command, "--help").stdout
