@@ -13,7 +13,7 @@ from tests.training.runs import assert_same_run, make_trainer
 
 
 def step(iteration, stage, total=4):
-    return StepDone(iteration, total, stage, 1.23456, 1.0, 0.2, math.nan)
+    return StepDone(iteration, total, stage, 1.23456, 1.0, 0.2, math.nan, lambda view: None)
 
 
 def targets(rate):

@@ -38,7 +38,7 @@ def test_help_imports_nothing_heavy():
 
 
 def step(iteration):
-    return StepDone(iteration, 20, Stage.WARM_UP, 1.25, 1.0, 0.25, float("nan"))
+    return StepDone(iteration, 20, Stage.WARM_UP, 1.25, 1.0, 0.25, float("nan"), None)
 
 
 @pytest.mark.parametrize(("terminal", "quiet"), [(True, False), (False, False), (True, True)])

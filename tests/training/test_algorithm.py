@@ -283,3 +283,35 @@ def test_it_learns_the_topics(kind):
     assert trainer.run() is EndReason.COMPLETED
     assert clustering_accuracy(CORPUS.labels, predicted_labels(trainer)) > 0.9
     assert clustering_accuracy(CORPUS.labels, trainer.last_labels) > 0.9
+
+
+@pytest.mark.parametrize("kind", ["trainable", "frozen"])
+def test_observers_may_look_at_the_features_of_all_samples(kind):
+    seen = []
+
+    def look(event):
+        if isinstance(event, StepDone) and event.iteration % 10 == 0:
+            seen.append([event.features(view) for view in (0, 1, 2)])
+
+    watched, alone = make_trainer(kind, callbacks=[look]), make_trainer(kind)
+    watched.run()
+    alone.run()
+    assert all(z.shape == (len(CORPUS.texts), 128) for views in seen for z in views)
+    assert not np.array_equal(seen[0][0], seen[-1][0])
+    assert not np.array_equal(seen[0][0], seen[0][1])
+    left, right = weights(watched), weights(alone)
+    assert all(torch.equal(left[name], right[name]) for name in left)
+
+
+def test_views_made_by_noise_cannot_be_looked_at():
+    trainer = make_trainer("noise")
+    assert trainer.data.view(0) is trainer.data.original
+    with pytest.raises(ValueError, match="view 1 is made by noise"):
+        trainer.data.view(1)
+
+
+def test_a_run_of_warm_up_alone_makes_no_pseudo_labels():
+    trainer = make_trainer("frozen", schedule=Schedule(6, 6, 2, 40))
+    assert trainer.run() is EndReason.COMPLETED
+    assert trainer.iteration == 8
+    assert trainer.history.change_rate.size == 0

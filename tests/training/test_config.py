@@ -28,6 +28,7 @@ def test_the_defaults_are_the_papers():
         (Schedule(2, 0, 1), [HEAD, INTER, INTER]),
         (Schedule(3, 1, 0), [WARM, INTER, INTER]),
         (Schedule(1, 0, 0), [INTER]),
+        (Schedule(2, 2, 1), [WARM, WARM, HEAD]),
     ],
 )
 def test_each_iteration_has_its_stage(schedule, stages):
@@ -42,7 +43,7 @@ def test_each_iteration_has_its_stage(schedule, stages):
     ("changes", "message"),
     [
         ({"max_iter": 0, "warmup_iter": 0}, "max_iter must be at least 1, got 0"),
-        ({"max_iter": 5, "warmup_iter": 5}, "between 0 and max_iter - 1 = 4, got 5"),
+        ({"max_iter": 5, "warmup_iter": 6}, "between 0 and max_iter = 5, got 6"),
         ({"warmup_iter": -1}, "warmup_iter must lie .* got -1"),
         ({"head_iter": -1}, "head_iter must be at least 0, got -1"),
         ({"batch_size": 1}, "batch_size must be at least 2, got 1"),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from caot.cli import demo, describe, evaluate, export, fit, info, predict, report, suggest_k
+from caot.cli import bench, demo, describe, evaluate, export, fit, info, predict, report, suggest_k
 
 _HELP = "Find out what is in short texts: clusters, their names, and a page to show to others."
 
@@ -49,6 +49,7 @@ for _module, _command in (
 ):
     _name = _command.__name__.replace("_", "-")
     app.command(_name, epilog=_module.EXAMPLES)(_command)
+app.add_typer(bench.app, name="bench")
 
 
 def _show_version(wanted: bool) -> None:

@@ -40,6 +40,8 @@ _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 # How often the state is kept in memory to fall back on when a loss is not finite.
 _KEEP_EVERY = 50
+# Rows that are projected together when an observer asks for all of them.
+_CHUNK_ROWS = 8192
 
 
 class Losses(NamedTuple):
@@ -282,8 +284,30 @@ class Trainer:
         if not (math.isfinite(total) and math.isfinite(norm)):
             return False
         self.optimizer.step()
-        self._emit(StepDone(self.iteration, self.config.schedule.total, stage, total, *parts))
+        instance, attention, pseudo_label = parts
+        self._emit(
+            StepDone(
+                iteration=self.iteration,
+                total_iterations=self.config.schedule.total,
+                stage=stage,
+                loss=total,
+                instance_loss=instance,
+                attention_loss=attention,
+                pseudo_label_loss=pseudo_label,
+                features=self._features,
+            )
+        )
         return True
+
+    def _features(self, view: int) -> NDArray[np.float32]:
+        """Return Z of a view of all samples by the networks as they are now, (n, 128)."""
+        vectors = torch.from_numpy(self.encoder.encode(self.data.view(view)))
+        with torch.no_grad():
+            parts = [
+                self.networks.project(part.to(self.device)).cpu()
+                for part in torch.split(vectors, _CHUNK_ROWS)
+            ]
+        return torch.cat(parts).numpy()
 
     def _embeddings(self) -> NDArray[np.float32]:
         """Return V(0) of all samples by the encoder as it is now, (n, width)."""

@@ -40,9 +40,9 @@ class Schedule:
         if self.max_iter < 1:
             msg = f"max_iter must be at least 1, got {self.max_iter}"
             raise ValueError(msg)
-        if not 0 <= self.warmup_iter < self.max_iter:
+        if not 0 <= self.warmup_iter <= self.max_iter:
             msg = (
-                f"warmup_iter must lie between 0 and max_iter - 1 = {self.max_iter - 1}, "
+                f"warmup_iter must lie between 0 and max_iter = {self.max_iter}, "
                 f"got {self.warmup_iter}"
             )
             raise ValueError(msg)

@@ -51,6 +51,14 @@ class TrainingData:
     def __len__(self) -> int:
         return len(self.original)
 
+    def view(self, number: int) -> Batchable:
+        """Return X(0), X(1) or X(2)."""
+        found = (self.original, self.first, self.second)[number]
+        if found is None:
+            msg = f"view {number} is made by noise, batch by batch: only view 0 can be had"
+            raise ValueError(msg)
+        return found
+
     def encode_original(self, encoder: Encoder, rows: NDArray[np.int64]) -> Tensor:
         """Return V(0) of the given rows, (n, width)."""
         return encoder.forward(self.original.take(rows))

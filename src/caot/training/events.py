@@ -49,9 +49,13 @@ class TargetsMade:
     collapsed: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class StepDone:
-    """The M-step of an iteration: the losses before the update; NaN where one has no part."""
+    """The M-step of an iteration: the losses before the update; NaN where one has no part.
+
+    ``features``, called while the event is told, returns Z of a view of all samples by the encoder
+    and the network as they are now, (n, 128); view 0 is the samples themselves.
+    """
 
     iteration: int
     total_iterations: int
@@ -60,6 +64,7 @@ class StepDone:
     instance_loss: float
     attention_loss: float
     pseudo_label_loss: float
+    features: Callable[[int], NDArray[np.float32]]
 
 
 @dataclass(frozen=True, slots=True)

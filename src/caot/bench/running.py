@@ -1,0 +1,152 @@
+"""Running a cell: fit without labels, then measure."""
+
+from __future__ import annotations
+
+import hashlib
+import resource
+import sys
+import time
+import traceback
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import caot
+from caot.bench.cells import Cell
+from caot.bench.datasets import load_data
+from caot.bench.images import image_features
+from caot.bench.measures import FittedRun, measure_caot, representations
+from caot.bench.methods import Estimator, Inputs, find_method, plain_parameters
+from caot.bench.observers import Clock, FeatureKeeper, LastLabels
+from caot.bench.records import FORMAT, CellStatus, config_hash, machine_facts
+from caot.bench.variants import find_variant
+from caot.bench.views import views_of
+from caot.encoders import EncoderNotAvailable
+from caot.estimator import CAOT
+from caot.kmeans import kmeans
+from caot.metrics import score
+from caot.persistence import library_versions
+
+# The features are kept only where the paper draws them: they take memory.
+_FEATURE_CURVES = ("searchsnippets", "googlenews-ts")
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlace:
+    """Where a cell finds its data, keeps what others can use again, and how many threads it has."""
+
+    data_dir: Path | None
+    cache: Path
+    n_threads: int
+
+
+class MissingModelError(RuntimeError):
+    """A model that a method needs is not at hand."""
+
+
+def run_cell(cell: Cell, place: RunPlace) -> dict[str, Any]:
+    """Run a cell and return its record, whatever happens."""
+    started = time.perf_counter()
+    try:
+        with warnings.catch_warnings(record=True) as noted:
+            warnings.simplefilter("always")
+            outcome = _run(cell, place)
+        messages = {str(note.message) for note in noted if issubclass(note.category, UserWarning)}
+        outcome["warnings"] = sorted(messages)
+    except (MissingModelError, EncoderNotAvailable) as error:
+        outcome = {"status": CellStatus.NOT_RUN, "error": str(error)}
+    except Exception as error:
+        outcome = {
+            "status": CellStatus.FAILED,
+            "error": f"{type(error).__name__}: {error}",
+            "traceback": _without_paths(traceback.format_exc()),
+        }
+    return {
+        "format": FORMAT,
+        "cell": cell.as_dict(),
+        **outcome,
+        "seconds": round(time.perf_counter() - started, 3),
+        "peak_memory_mb": round(_peak_memory(), 1),
+        "caot": caot.__version__,
+        "versions": library_versions(),
+        "machine": machine_facts(place.n_threads),
+    }
+
+
+def cell_config(cell: Cell, n_clusters: int) -> dict[str, Any]:
+    """Return all settings of a cell's method."""
+    return plain_parameters(find_method(cell.method).make(cell, n_clusters))
+
+
+def cell_hash(cell: Cell, n_clusters: int) -> str:
+    """Return what tells whether a record was made with the settings that the cell has now."""
+    return config_hash({"cell": cell.as_dict(), "parameters": cell_config(cell, n_clusters)})
+
+
+def _run(cell: Cell, place: RunPlace) -> dict[str, Any]:
+    data = load_data(cell.dataset, place.data_dir)
+    inputs, features = data.inputs, None
+    if isinstance(inputs, np.ndarray):
+        inputs, features = image_features(inputs)
+    views = views_of(data, place.cache)
+    model = find_method(cell.method).make(cell, data.n_classes)
+    clock, last = Clock(), LastLabels(len(data))
+    keeper = FeatureKeeper() if cell.dataset in _FEATURE_CURVES and views.views else None
+    observers = [clock, last] if keeper is None else [clock, last, keeper]
+    fit_without_labels(model, inputs, views.views, observers)
+    seconds = clock.seconds_by_stage()
+    labels = _reported_labels(cell, model, inputs)
+    outcome: dict[str, Any] = {
+        "status": CellStatus.DONE,
+        "scores": score(data.truth, labels).as_dict(),
+        "n_samples": len(data),
+        "n_clusters": data.n_classes,
+        "views": views.name,
+        "features": features,
+        "seconds_by_stage": seconds,
+        "data_sha256": data.digest,
+        "config": plain_parameters(model),
+        "config_hash": cell_hash(cell, data.n_classes),
+        "labels_sha256": _digest(labels),
+    }
+    if isinstance(model, CAOT):
+        outcome |= measure_caot(FittedRun(cell, model, data, inputs, views.views, last, keeper))
+    return outcome
+
+
+def fit_without_labels(
+    model: Estimator, inputs: Inputs, views: tuple[Any, Any] | None, observers: list[Any]
+) -> None:
+    """Fit: a method is given this much and no more."""
+    model.fit(inputs, views=views, callbacks=observers)
+
+
+def _reported_labels(cell: Cell, model: Estimator, inputs: Inputs) -> NDArray[np.int64]:
+    """Return the labels that are scored: the model's own, or K-means' on what it has learned."""
+    if not find_variant(cell.variant).clusters_by_kmeans:
+        return model.labels_
+    if not isinstance(model, CAOT):
+        msg = f"the variant {cell.variant} is one of caot, not of {cell.method}"
+        raise TypeError(msg)
+    vectors = representations(model, inputs)
+    return kmeans(vectors, model.n_clusters, n_init=10, random_state=cell.seed).labels
+
+
+def _digest(labels: NDArray[np.int64]) -> str:
+    return hashlib.sha256(np.ascontiguousarray(labels, dtype=np.int64).data).hexdigest()
+
+
+def _peak_memory() -> float:
+    """Return the most memory that this process has had, in MB."""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most / (1024**2 if sys.platform == "darwin" else 1024)
+
+
+def _without_paths(text: str) -> str:
+    """Return a traceback that tells nothing of the machine: files by their place in the package."""
+    package = str(Path(caot.__file__).parent.parent)
+    return text.replace(package, "").replace(str(Path.home()), "~")

@@ -1,0 +1,192 @@
+"""The paper's experiments as suites: which cells each is made of, at which budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal, TypeAlias
+
+from caot.bench.cells import Cell
+from caot.bench.datasets import IMAGES, LONG_TEXTS, SHORT_TEXTS
+from caot.bench.variants import GRIDS, grid_variants
+
+Budget: TypeAlias = Literal["frozen", "quick", "paper"]
+BUDGETS: tuple[Budget, ...] = ("frozen", "quick", "paper")
+
+EIGHT = tuple(spec.name for spec in SHORT_TEXTS)
+THREE = ("searchsnippets", "stackoverflow", "googlenews-ts")  # of ablations and pseudo-labels
+FOUR = ("stackoverflow", "searchsnippets", "googlenews-t", "tweet")  # of the sensitivity
+ENCODERS = (
+    "auto",
+    "sentence-transformers/all-mpnet-base-v2",
+    "paper",
+    "BAAI/bge-small-en-v1.5",
+    "BAAI/bge-base-en-v1.5",
+    "BAAI/bge-large-en-v1.5",
+    "Qwen/Qwen3-Embedding-0.6B",
+)
+ABLATIONS = (
+    "without-cosine",
+    "without-attention",
+    "without-similarity",
+    "without-contrast",
+    "without-pseudo-labels",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What a budget allows: which layers learn, how many iterations, which seeds."""
+
+    finetune: str
+    faithful_iter: int | None
+    default_iter: int | None
+    seeds: tuple[int, ...]
+
+
+# "frozen" trains the networks alone, in a minute; "quick" the top two layers, in some ten minutes
+# on two cores; "paper" everything, as long as the paper does, which takes an accelerator.
+EFFORTS: Mapping[Budget, Effort] = {
+    "frozen": Effort("none", 1000, None, (0, 1, 2, 3, 4)),
+    "quick": Effort("2", 400, None, (0,)),
+    "paper": Effort("all", None, None, (0, 1, 2, 3, 4)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """An experiment of the paper.
+
+    Parameters
+    ----------
+    title
+        What it shows.
+    cells
+        Makes its cells for a budget and seeds.
+    max_seeds
+        How many of the budget's seeds it takes.
+    """
+
+    title: str
+    cells: Callable[[Effort, Sequence[int]], Iterable[Cell]]
+    max_seeds: int = 5
+
+    def at(self, budget: Budget, seeds: Sequence[int] | None = None) -> list[Cell]:
+        """Return the cells at a budget, seed by seed, so that a part of them is of use."""
+        effort = EFFORTS[budget]
+        chosen = effort.seeds[: self.max_seeds] if seeds is None else seeds
+        return list(dict.fromkeys(self.cells(effort, chosen)))
+
+
+def _faithful(
+    effort: Effort,
+    seeds: Sequence[int],
+    datasets: Sequence[str],
+    variants: Sequence[str] = ("full",),
+    iterations: int | None = 0,
+) -> list[Cell]:
+    max_iter = effort.faithful_iter if iterations == 0 else iterations
+    return [
+        Cell(
+            data, "caot-faithful", variant=variant, finetune=effort.finetune, max_iter=max_iter,
+            seed=seed,
+        )
+        for seed, data, variant in product(seeds, datasets, variants)
+    ]  # fmt: skip
+
+
+def _default(
+    effort: Effort,
+    seeds: Sequence[int],
+    datasets: Sequence[str],
+    variants: Sequence[str] = ("full",),
+) -> list[Cell]:
+    return [
+        Cell(
+            data, "caot", variant=variant, finetune=effort.finetune, max_iter=effort.default_iter,
+            seed=seed,
+        )
+        for seed, data, variant in product(seeds, datasets, variants)
+    ]  # fmt: skip
+
+
+def _kmeans(seeds: Sequence[int], datasets: Sequence[str]) -> list[Cell]:
+    return [Cell(data, "kmeans", seed=seed) for seed, data in product(seeds, datasets)]
+
+
+def _by_seed(*groups: Iterable[Cell]) -> list[Cell]:
+    """Return the cells of all groups, lower seeds first."""
+    return sorted((cell for group in groups for cell in group), key=lambda cell: cell.seed)
+
+
+def _main(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
+    return _by_seed(
+        _kmeans(seeds, EIGHT), _default(effort, seeds, EIGHT), _faithful(effort, seeds, EIGHT)
+    )
+
+
+def _ablations(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
+    sets = THREE if effort.finetune == "none" else ("stackoverflow",)
+    return _faithful(effort, seeds, sets, ("full", *ABLATIONS))
+
+
+def _sensitivity(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
+    sets = ("stackoverflow", "tweet") if effort.finetune != "all" else FOUR
+    variants = ["full", *(name for parameter in GRIDS for name in grid_variants(parameter))]
+    return _faithful(effort, seeds, sets, variants)
+
+
+def _imbalanced(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
+    return _faithful(effort, seeds, EIGHT, ("full", "conventional", "conventional-similar"))
+
+
+def _pseudo_labels(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
+    kinds = ("full", "prediction", "adaptive")
+    return _by_seed(
+        _faithful(effort, seeds, THREE, kinds),
+        _default(effort, seeds, ("stackoverflow",), (*kinds, "conventional")),
+    )
+
+
+def _convergence(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
+    return _faithful(effort, seeds, EIGHT, iterations=2000)
+
+
+def _representations(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
+    return _by_seed(_kmeans(seeds, EIGHT), _faithful(effort, seeds, EIGHT))
+
+
+def _encoders(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
+    iterations = effort.faithful_iter
+    return [
+        Cell(data, "caot-faithful", encoder, finetune=effort.finetune, max_iter=iterations, seed=s)
+        for s, encoder, data in product(seeds, ENCODERS, EIGHT)
+    ]
+
+
+def _long_texts(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
+    sets = [spec.name for spec in LONG_TEXTS]
+    return _by_seed(_kmeans(seeds, sets), _default(effort, seeds, sets))
+
+
+def _images(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
+    sets = [spec.name for spec in IMAGES]
+    frozen = Effort("none", None, effort.default_iter, ())  # there is no encoder to train
+    return _by_seed(_kmeans(seeds, sets), _default(frozen, seeds, sets))
+
+
+SUITES: Mapping[str, Suite] = {
+    "main": Suite("Clustering results", _main),
+    "ablations": Suite("What each part contributes", _ablations, 3),
+    "sensitivity": Suite("The effect of ε1, ε2, ε3 and λ", _sensitivity, 1),
+    "imbalance": Suite("The coefficient of variation and the penalty", _representations, 1),
+    "imbalanced": Suite("Conventional transport on imbalanced data", _imbalanced),
+    "pseudo-labels": Suite("Kinds of pseudo-labels", _pseudo_labels, 3),
+    "convergence": Suite("The change rate of the pseudo-labels", _convergence, 1),
+    "representations": Suite("The quality of the representations", _representations, 3),
+    "encoders": Suite("Other encoders", _encoders, 1),
+    "cost": Suite("Parameters, time and memory", _main, 1),
+    "long-texts": Suite("Long texts", _long_texts, 3),
+    "images": Suite("Images", _images, 3),
+}

@@ -1,0 +1,70 @@
+"""The variants of the method that the paper's tables compare, as parameters of `caot.CAOT`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from caot.settings import Variant
+
+# The paper's grids; the names are those of `caot.CAOT`, but for ε2, which `imbalance` sets.
+GRIDS: Mapping[str, tuple[float, ...]] = {
+    "epsilon": (0.5, 1, 5, 10),
+    "imbalance": (0.03, 0.06, 0.1, 1, 3.5, 7, 10, 100),
+    "consistency": (10, 15, 20, 25, 30),
+    "contrast_weight": (1, 5, 10, 15, 20),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MethodVariant:
+    """Parameters of `caot.CAOT` that differ from the complete method.
+
+    ``clusters_by_kmeans`` reports K-means on the trained representations V(0) instead of the
+    clustering network, and ``warms_up_only`` never leaves the warm-up.
+    """
+
+    title: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    clusters_by_kmeans: bool = False
+    warms_up_only: bool = False
+
+
+VARIANTS: Mapping[str, MethodVariant] = {
+    "full": MethodVariant("complete"),
+    "without-cosine": MethodVariant("w/o Cos", {"variant": Variant(similarity="attention")}),
+    "without-attention": MethodVariant("w/o Att", {"variant": Variant(similarity="cosine")}),
+    "without-similarity": MethodVariant("w/o All", {"variant": Variant(similarity="none")}),
+    "without-contrast": MethodVariant("w/o CL", {"contrast_weight": 0.0}),
+    "without-pseudo-labels": MethodVariant("w/o PL", clusters_by_kmeans=True, warms_up_only=True),
+    "prediction": MethodVariant("prediction", {"variant": Variant(pseudo_labels="prediction")}),
+    "adaptive": MethodVariant("adaptive OT", {"variant": Variant(pseudo_labels="adaptive")}),
+    "conventional": MethodVariant(
+        "conventional OT", {"variant": Variant(pseudo_labels="balanced")}
+    ),
+    # So strong a penalty holds the masses at 1/k, while the similarity stays.
+    "conventional-similar": MethodVariant("conventional OT, S kept", {"imbalance": 1e6}),
+}
+
+
+def find_variant(name: str) -> MethodVariant:
+    """Return a variant by its name, or by ``parameter=value`` with a parameter of the grids."""
+    if name in VARIANTS:
+        return VARIANTS[name]
+    parameter, equals, value = name.partition("=")
+    if equals and parameter in GRIDS:
+        try:
+            return MethodVariant(name, {parameter: float(value)})
+        except ValueError:
+            pass
+    msg = (
+        f"there is no variant {name!r}: choose one of {', '.join(VARIANTS)}, or a parameter and "
+        f"its value, such as epsilon=5 ({', '.join(GRIDS)})"
+    )
+    raise ValueError(msg)
+
+
+def grid_variants(parameter: str) -> list[str]:
+    """Return the names of the variants along one of the paper's grids."""
+    return [f"{parameter}={value:g}" for value in GRIDS[parameter]]

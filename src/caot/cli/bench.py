@@ -1,0 +1,277 @@
+"""``caot bench``: run the paper's experiments, and report what the records say."""
+
+from __future__ import annotations
+
+# ruff: noqa: PLC0415 - the library, which brings in torch, is not needed for --help
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from caot.cli import options, values
+from caot.cli.errors import guarded
+from caot.cli.screen import Screen, make_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from caot.bench.cells import Cell
+    from caot.bench.records import CellRecord
+
+EXAMPLES = """
+Examples:
+
+  caot bench list
+
+  caot bench datasets --data-dir data
+
+  caot bench run main ablations --data-dir data --jobs 2
+
+  caot bench run --data tickets.csv --method caot --method kmeans --seeds 0,1,2
+
+  caot bench report -o docs/results.md
+"""
+
+app = typer.Typer(
+    help="Run the paper's experiments, one record a run, and report what the records say.",
+    epilog=EXAMPLES,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+
+DataDir = Annotated[
+    Path | None,
+    typer.Option("--data-dir", help="The folder of the benchmark data; CAOT_DATA by default."),
+]
+Results = Annotated[Path, typer.Option("--results", help="The folder of the records.")]
+RESULTS = Path("benchmarks/results/cells")
+
+
+@app.command("list")
+def list_suites(quiet: options.Quiet = False, as_json: options.Json = False) -> None:
+    """List suites, methods, variants and data sets."""
+    screen = Screen(quiet=quiet, as_json=as_json)
+    with guarded(), screen.listening():
+        from caot.bench.datasets import DATASETS
+        from caot.bench.methods import METHODS
+        from caot.bench.suites import BUDGETS, SUITES
+        from caot.bench.variants import VARIANTS
+
+        rows = [
+            (name, suite.title, *(len(suite.at(budget)) for budget in BUDGETS))
+            for name, suite in SUITES.items()
+        ]
+        screen.show(make_table("", ("suite", "shows", *(f"{b}:" for b in BUDGETS)), rows))
+        screen.show(f"Methods   {', '.join(METHODS)}")
+        screen.show(f"Variants  {', '.join(VARIANTS)}, or parameter=value")
+        screen.show(f"Data      {', '.join(DATASETS)}, or a file")
+        screen.json(
+            {
+                "suites": {name: suite.title for name, suite in SUITES.items()},
+                "methods": list(METHODS),
+                "variants": list(VARIANTS),
+                "datasets": list(DATASETS),
+            }
+        )
+
+
+@app.command()
+def run(
+    suites: Annotated[
+        list[str] | None, typer.Argument(metavar="SUITE", help="As caot bench list shows them.")
+    ] = None,
+    *,
+    budget: Annotated[
+        str, typer.Option(help="frozen (a minute a run), quick (ten), or paper (needs a GPU).")
+    ] = "frozen",
+    data: Annotated[
+        list[str] | None,
+        typer.Option("--data", metavar="NAME|FILE", help="Only these data sets, or your file."),
+    ] = None,
+    method: Annotated[
+        list[str] | None, typer.Option("--method", help="Only these methods.")
+    ] = None,
+    variant: Annotated[
+        list[str] | None, typer.Option("--variant", help="Only these variants.")
+    ] = None,
+    encoder: Annotated[
+        list[str] | None, typer.Option("--encoder", help="Only these encoders.")
+    ] = None,
+    seeds: Annotated[
+        str | None, typer.Option(metavar="N,N,...", help="These seeds instead of the budget's.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Runs at a time; they share the cores.")] = 1,
+    time_limit: Annotated[
+        str | None, typer.Option(metavar="TIME", help="A run that takes longer is ended.")
+    ] = None,
+    retry: Annotated[
+        bool, typer.Option("--retry", help="Run those again that did not end well.")
+    ] = False,
+    dry: Annotated[bool, typer.Option("--dry-run", help="Only list what is missing.")] = False,
+    data_dir: DataDir = None,
+    results: Results = RESULTS,
+    cache: Annotated[
+        Path | None, typer.Option(help="Where embeddings are kept; CAOT_CACHE by default.")
+    ] = None,
+    offline: options.Offline = False,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+) -> None:
+    """Run the cells that have no record yet; interrupted, the same command goes on.
+
+    Methods are given texts, never labels. Each run is a process of its own and leaves one record.
+    """
+    values.go_offline(offline)
+    screen = Screen(quiet=quiet, as_json=as_json)
+    with guarded(), screen.listening():
+        from caot.bench.datasets import data_folder
+        from caot.bench.running import RunPlace
+        from caot.bench.scheduling import check_cells, missing_cells, run_cells
+        from caot.encoders.cache import default_folder
+        from caot.settings import seconds
+        from caot.threads import n_cores
+
+        limit = None if time_limit is None else seconds(time_limit)
+        cells = _chosen(
+            suites or [],
+            budget,
+            _numbers(seeds),
+            data=data,
+            methods=method,
+            variants=variant,
+            encoders=encoder,
+        )
+        check_cells(cells)
+        left = missing_cells(cells, results, retry=retry)
+        screen.note(f"{len(cells)} cells, {len(cells) - len(left)} have a record")
+        if dry:
+            for cell in left:
+                screen.show(str(cell))
+            screen.json([cell.as_dict() for cell in left])
+            return
+        named = all(_is_file(cell.dataset) for cell in left)
+        place = RunPlace(
+            None if named else data_folder(data_dir),
+            cache or default_folder(),
+            max(1, n_cores() // jobs),
+        )
+        counter = _Counter(screen, len(left))
+        n_bad = run_cells(left, results, place, jobs=jobs, time_limit=limit, told=counter.tell)
+        screen.json({"run": len(left), "not_done": n_bad, "results": str(results)})
+        if n_bad:
+            screen.warn(f"{n_bad} cells did not end well; their records say why")
+
+
+@app.command()
+def datasets(
+    data_dir: DataDir = None, quiet: options.Quiet = False, as_json: options.Json = False
+) -> None:
+    """Show size, classes, length and imbalance of the data beside the paper's, and check them."""
+    screen = Screen(quiet=quiet, as_json=as_json)
+    with guarded(), screen.listening():
+        from caot.bench.datasets import data_folder
+        from caot.bench.statistics import dataset_rows
+
+        rows = dataset_rows(data_folder(data_dir))
+        names = ("data", "S:", "C:", "L:", "R:", "paper (S, C, L, R):", "check")
+        screen.show(make_table("", names, [row.shown for row in rows]))
+        screen.json([row.as_dict() for row in rows])
+        if any(row.is_wrong for row in rows):
+            msg = "some data sets are not what they should be: get them anew"
+            raise ValueError(msg)
+
+
+@app.command()
+def fetch(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME", help="Data sets; all by default.")
+    ] = None,
+    *,
+    data_dir: DataDir = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Fetch the short texts from their public homes and check that they are the same rows."""
+    screen = Screen(quiet=quiet)
+    with guarded(), screen.listening():
+        from caot.bench.sources import SOURCES, fetch_dataset
+
+        folder = data_dir or Path("caot-data")
+        for name in names or list(SOURCES):
+            screen.note(f"{name}: {fetch_dataset(name, folder)}")
+
+
+@app.command()
+def report(
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="A .md or .html file; stdout by default."),
+    ] = None,
+    *,
+    findings: Annotated[
+        Path | None, typer.Option(help="A file of words that stand before the tables.")
+    ] = None,
+    results: Results = RESULTS,
+    quiet: options.Quiet = False,
+) -> None:
+    """Write what the records say, beside the paper's figures; nothing is run."""
+    screen = Screen(quiet=quiet)
+    with guarded(), screen.listening():
+        from caot.bench.report import write_report
+
+        text = write_report(results, output, findings)
+        if output is None:
+            typer.echo(text)
+        else:
+            screen.note(f"wrote {output}")
+
+
+def _chosen(
+    suites: Sequence[str],
+    budget: str,
+    seeds: list[int] | None,
+    *,
+    data: Sequence[str] | None,
+    methods: Sequence[str] | None,
+    variants: Sequence[str] | None,
+    encoders: Sequence[str] | None,
+) -> list[Cell]:
+    """Return the cells of the suites, or of all that is named when no suite is."""
+    from caot.bench.choosing import free_cells, suite_cells
+
+    if suites:
+        return suite_cells(
+            suites, budget, seeds, data=data, methods=methods, variants=variants, encoders=encoders
+        )
+    if not data:
+        msg = "name a suite (caot bench list shows them), or data sets with --data"
+        raise typer.BadParameter(msg)
+    return free_cells(data, budget, seeds, methods=methods, variants=variants, encoders=encoders)
+
+
+def _numbers(listed: str | None) -> list[int] | None:
+    try:
+        return None if listed is None else [int(part) for part in listed.split(",")]
+    except ValueError:
+        msg = f"{listed!r} is no list of numbers such as 0,1,2"
+        raise typer.BadParameter(msg, param_hint="--seeds") from None
+
+
+def _is_file(name: str) -> bool:
+    return Path(name).suffix != "" or "/" in name
+
+
+class _Counter:
+    """Tells of each cell as it ends."""
+
+    def __init__(self, screen: Screen, total: int) -> None:
+        self._screen, self._total, self._done = screen, total, 0
+
+    def tell(self, cell: Cell, record: CellRecord) -> None:
+        self._done += 1
+        place = f"[{self._done}/{self._total}] {cell}"
+        content: Any = record.content
+        if record.is_done:
+            accuracy = record.score("accuracy")
+            self._screen.note(f"{place}: accuracy {accuracy:.2f}, {content['seconds']:.0f} s")
+        else:
+            self._screen.warn(f"{place}: {record.status.value}: {content['error']}")

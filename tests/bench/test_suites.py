@@ -1,0 +1,60 @@
+"""The suites hold the cells that the paper's experiments need."""
+
+import pytest
+
+from caot.bench.choosing import free_cells, suite_cells
+from caot.bench.scheduling import check_cells
+from caot.bench.suites import BUDGETS, EIGHT, ENCODERS, SUITES
+
+
+@pytest.mark.parametrize("name", SUITES)
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_every_cell_of_a_suite_can_be_made(name, budget):
+    cells = SUITES[name].at(budget)
+    assert cells
+    assert len(set(cells)) == len(cells)
+    assert [cell.seed for cell in cells] == sorted(cell.seed for cell in cells)
+    check_cells(cells)
+
+
+def test_budgets_differ_in_what_learns():
+    layers = {budget: {c.finetune for c in SUITES["main"].at(budget)} for budget in BUDGETS}
+    assert layers == {"frozen": {"none"}, "quick": {"none", "2"}, "paper": {"none", "all"}}
+
+
+def test_the_main_suite_is_eight_sets_by_methods_by_seeds():
+    cells = SUITES["main"].at("frozen")
+    assert len(cells) == 8 * 3 * 5
+    assert {cell.dataset for cell in cells} == set(EIGHT)
+    assert len(SUITES["main"].at("frozen", [7])) == 24
+
+
+def test_suites_share_cells():
+    shared = set(SUITES["main"].at("frozen")) & set(SUITES["ablations"].at("frozen"))
+    assert len(shared) == 9  # three sets and seeds, complete
+
+
+def test_choosing_from_suites():
+    cells = suite_cells(
+        ["main", "ablations"], "frozen", [0], data=["tweet", "stackoverflow"], methods=["caot"]
+    )
+    assert [cell.dataset for cell in cells] == ["stackoverflow", "tweet"]
+    assert suite_cells(["encoders"], "quick", encoders=["paper"])[0].encoder == "paper"
+    assert len(ENCODERS) == 7
+    with pytest.raises(ValueError, match="no suite 'man': did you mean main"):
+        suite_cells(["man"], "frozen")
+    with pytest.raises(ValueError, match="no budget 'huge': choose one of frozen, quick, paper"):
+        suite_cells(["main"], "huge")
+    with pytest.raises(ValueError, match="no cell of these suites fits"):
+        suite_cells(["main"], "frozen", variants=["prediction"])
+
+
+def test_free_cells_are_all_combinations():
+    cells = free_cells(["my.csv"], "frozen", [0, 1], methods=["kmeans", "caot", "caot-faithful"])
+    assert len(cells) == 6
+    by_method = {cell.method: cell for cell in cells}
+    assert by_method["kmeans"].max_iter is None
+    assert by_method["caot"].max_iter is None
+    assert by_method["caot-faithful"].max_iter == 1000
+    (lone,) = free_cells(["my.csv"], "quick", None)
+    assert (lone.method, lone.finetune) == ("caot", "2")

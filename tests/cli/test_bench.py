@@ -1,0 +1,81 @@
+"""``caot bench`` as a user types it."""
+
+import json
+
+import pytest
+
+from tests.bench.corpus import write_data
+from tests.cli.commands import caot as invoke
+from tests.estimator_corpus import model_folder
+
+
+@pytest.fixture
+def data(tmp_path):
+    return write_data(tmp_path / "topics.csv")
+
+
+def run(data, *more):
+    encoder = str(model_folder())
+    return invoke("bench", "run", "--data", data, "--encoder", encoder, "--seeds", "0,1", *more)
+
+
+def test_from_a_file_to_a_report(data, tmp_path):
+    first = run(data, "--method", "kmeans")
+    assert first.exit_code == 0, first.output
+    assert "2 cells, 0 have a record" in first.stderr
+    assert "[2/2]" in first.stderr
+    again = run(data, "--method", "kmeans", "--json")
+    assert json.loads(again.stdout)["run"] == 0
+    report = invoke("bench", "report", "-o", tmp_path / "r.md")
+    assert report.exit_code == 0, report.output
+    assert (tmp_path / "r.md").read_text(encoding="utf-8").startswith("# Results")
+
+
+def test_a_dry_run_lists_what_is_missing(data):
+    result = run(data, "--method", "kmeans", "--dry-run")
+    assert len(result.stdout.splitlines()) == 2
+    assert result.exit_code == 0
+
+
+def test_the_list(tmp_path):
+    result = invoke("bench", "list", "--json")
+    known = json.loads(result.stdout)
+    assert len(known["suites"]) == 12
+    assert "tweet" in known["datasets"]
+    assert "ablations" in invoke("bench", "list").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["run", "man"], "no suite 'man': did you mean main"),
+        (["run"], "name a suite"),
+        (["run", "main", "--seeds", "x"], "no list of numbers"),
+        (["run", "main", "--budget", "huge"], "no budget 'huge'"),
+        (["run", "main", "--time-limit", "soon"], "time_budget must be|--time-budget must be"),
+        (["run", "main"], "--data-dir or CAOT_DATA"),
+        (["datasets"], "--data-dir or CAOT_DATA"),
+        (["report"], "there are no records"),
+        (["fetch", "mn-ds"], "no public home"),
+    ],
+)
+def test_errors_are_one_sentence(words, message, monkeypatch):
+    import re
+
+    monkeypatch.delenv("CAOT_DATA", raising=False)
+    result = invoke("bench", *words)
+    assert result.exit_code in (1, 2)
+    assert re.search(message, " ".join(result.output.split()))
+    assert "Traceback" not in result.output
+
+
+def test_data_that_is_not_as_it_should_be_is_an_error(tmp_path):
+    place = tmp_path / "data" / "short-text"
+    place.mkdir(parents=True)
+    import gzip
+
+    plain = write_data(tmp_path / "plain.csv")
+    (place / "tweet.csv.gz").write_bytes(gzip.compress(plain.read_bytes()))
+    result = invoke("bench", "datasets", "--data-dir", tmp_path / "data")
+    assert "other rows" in result.stdout
+    assert result.exit_code == 1
