@@ -179,7 +179,7 @@ def data_folder(named: str | os.PathLike[str] | None = None) -> Path:
 
 def data_file(name: str, folder: Path) -> Path:
     """Return the file of a data set, whether it exists or not; a path stands for itself."""
-    if _is_path(name):
+    if is_file_name(name):
         return Path(name)
     spec = find_spec(name)
     return folder / spec.kind / f"{spec.name}{_SUFFIXES[spec.kind]}"
@@ -190,7 +190,7 @@ def load_data(name: str, folder: str | os.PathLike[str] | None = None) -> Benchm
 
     Rows without a text are left out: no method is given them.
     """
-    path = Path(name) if _is_path(name) else data_file(name, data_folder(folder))
+    path = Path(name) if is_file_name(name) else data_file(name, data_folder(folder))
     if not path.is_file():
         msg = f"there is no file {path}: put the data there, or try caot bench fetch"
         raise DatasetError(msg)
@@ -235,5 +235,6 @@ def _read_arrays(path: Path) -> BenchmarkData:
     return BenchmarkData(path.name.split(".")[0], values, truth, None, None, content.hexdigest())
 
 
-def _is_path(name: str) -> bool:
+def is_file_name(name: str) -> bool:
+    """Tell the path of a user's file from the name of a data set."""
     return os.sep in name or Path(name).suffix != ""

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from caot.bench.cells import Cell
-from caot.bench.datasets import find_spec
+from caot.bench.datasets import find_spec, is_file_name
 from caot.bench.records import FORMAT, CellRecord, CellStatus, read_record, write_record
 from caot.bench.running import RunPlace, cell_hash, run_cell
 
@@ -165,6 +165,6 @@ def _settle(job: _Job, results: Path) -> CellRecord:
 def check_cells(cells: Iterable[Cell]) -> None:
     """Raise before anything runs if a cell names what does not exist."""
     for cell in cells:
-        if "/" not in cell.dataset and "." not in cell.dataset:
+        if not is_file_name(cell.dataset):
             find_spec(cell.dataset)
         cell_hash(cell, 2)

@@ -2,117 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from caot.bench import paper, suites
 from caot.bench.cells import Cell
 from caot.bench.datasets import DATASETS, IMAGES, LONG_TEXTS
 from caot.bench.document import Section, Table
-from caot.bench.methods import METHODS
 from caot.bench.paper import Printed
 from caot.bench.records import CellRecord
-from caot.bench.summaries import Results, Summary, beside, mean_of, shown
+from caot.bench.summaries import Results, beside, shown
+from caot.bench.tables import (
+    budget_cells,
+    encoder_title,
+    full_rows,
+    paper_rows,
+    plain_figure,
+    row_title,
+    score_rows,
+    short_name,
+    variants_table,
+)
 from caot.bench.variants import GRIDS, VARIANTS
 
-_ENCODERS = {"auto": "MiniLM", "paper": "SBERT"}
 _LAST_SHARE = 0.2  # of a run, whose change rate is reported
-
-
-def encoder_title(encoder: str) -> str:
-    """Return what tables call an encoder."""
-    return _ENCODERS.get(encoder, encoder.rpartition("/")[2])
-
-
-def row_title(cell: Cell) -> str:
-    """Return what tables call a method: with its encoder, its layers and its iterations."""
-    method = METHODS[cell.method].title if cell.method in METHODS else cell.method
-    parts = [method, encoder_title(cell.encoder)]
-    if cell.method != "kmeans":
-        parts.append(_layers(cell.finetune))
-    if cell.max_iter is not None:
-        parts.append(f"{cell.max_iter:,} iterations")
-    return ", ".join(parts)
-
-
-def _layers(finetune: str) -> str:
-    if finetune.isdigit():
-        return f"top {finetune} layers"
-    return {"none": "frozen", "all": "all layers", "auto": "layers by effort"}[finetune]
-
-
-def _short(name: str) -> str:
-    return DATASETS[name].short
-
-
-def _budget_cells(method: str) -> list[Cell]:
-    """Return a cell of a method at every budget but the paper's, for any data set."""
-    cells = []
-    for budget in ("frozen", "quick"):
-        effort = suites.EFFORTS[budget]
-        iterations = effort.faithful_iter if method == "caot-faithful" else effort.default_iter
-        cells.append(Cell("", method, finetune=effort.finetune, max_iter=iterations))
-    return cells
-
-
-def _full_rows(results: Results, datasets: Iterable[str]) -> list[Cell]:
-    """Return the kinds of complete runs: those of the budgets, and all others with records."""
-    kinds = [Cell("", "kmeans")]
-    for method in METHODS:
-        if method != "kmeans":
-            kinds += _budget_cells(method) if method.startswith("caot") else []
-    found = [
-        replace(cell, dataset="")
-        for cell in results.cells()
-        if cell.variant == "full" and cell.dataset in datasets and cell.encoder == "auto"
-    ]
-    order = list(METHODS)
-    return sorted(
-        dict.fromkeys([*kinds, *found]),
-        key=lambda cell: (
-            order.index(cell.method) if cell.method in order else len(order),
-            cell.finetune != "none",
-            cell.finetune,
-            cell.max_iter or 0,
-        ),
-    )
-
-
-def _matrix(
-    results: Results, kinds: Sequence[Cell], datasets: Sequence[str], name: str
-) -> list[list[str]]:
-    rows = []
-    for kind in kinds:
-        found = {data: results.summary(replace(kind, dataset=data), name) for data in datasets}
-        cells = [shown(results, replace(kind, dataset=data), name) for data in datasets]
-        rows.append([row_title(kind), *cells, mean_of(found)])
-    return rows
-
-
-def _paper_rows(
-    table: Mapping[str, Mapping[str, Printed]],
-    datasets: Sequence[str],
-    read: Callable[[Printed], float | None],
-    encoder: str = "SBERT",
-) -> list[list[str]]:
-    rows = []
-    for title, figures in table.items():
-        values = [read(figures[data]) if data in figures else None for data in datasets]
-        whole = [value for value in values if value is not None]
-        mean = f"{sum(whole) / len(whole):.2f}" if len(whole) == len(datasets) else ""
-        printed = ["" if value is None else f"{value:.2f}" for value in values]
-        rows.append([f"paper: {title}, {encoder}", *printed, mean])
-    return rows
 
 
 def main_section(results: Results) -> Section:
     """Return the paper's main table, and the differences."""
     sets = suites.EIGHT
-    kinds = _full_rows(results, sets)
-    header = ["accuracy", *map(_short, sets), "mean"]
-    accuracy = _matrix(results, kinds, sets, "accuracy")
-    nmi = _matrix(results, kinds, sets, "nmi_geometric")
-    arithmetic = _matrix(results, kinds, sets, "nmi_arithmetic")
+    kinds = full_rows(results, sets)
+    header = ["accuracy", *map(short_name, sets), "mean"]
+    accuracy = score_rows(results, kinds, sets, "accuracy")
+    nmi = score_rows(results, kinds, sets, "nmi_geometric")
+    arithmetic = score_rows(results, kinds, sets, "nmi_arithmetic")
     differences = []
     for kind in (kind for kind in kinds if kind.method.startswith("caot")):
         pairs = [
@@ -128,45 +51,17 @@ def main_section(results: Results) -> Section:
             "`caot bench run main`, and `caot bench run main --budget quick` for the top layers.",
         ],
         [
-            Table(header, [*accuracy, *_paper_rows(paper.MAIN, sets, lambda p: p.accuracy)]),
-            Table(["less the paper's OURS", *map(_short, sets)], differences),
-            Table(["NMI", *header[1:]], [*nmi, *_paper_rows(paper.MAIN, sets, lambda p: p.nmi)]),
+            Table(header, [*accuracy, *paper_rows(paper.MAIN, sets, lambda p: p.accuracy)]),
+            Table(["less the paper's OURS", *map(short_name, sets)], differences),
+            Table(["NMI", *header[1:]], [*nmi, *paper_rows(paper.MAIN, sets, lambda p: p.nmi)]),
             Table(["NMI, arithmetic", *header[1:]], arithmetic),
         ],
     )
 
 
-def _variants_table(
-    results: Results,
-    kind: Cell,
-    printed: Mapping[str, Mapping[str, Printed]],
-    *,
-    of: str = "scores",
-    title: str = "variant",
-) -> Table:
-    """Return variants by data sets: our accuracy and NMI, and the paper's accuracy."""
-    sets = suites.THREE
-    columns = [
-        f"{title} ({row_title(kind)})",
-        *(f"{_short(data)} {what}" for data in sets for what in ("ACC", "NMI", "paper ACC")),
-    ]
-    rows = []
-    for variant, figures in printed.items():
-        row = [VARIANTS[variant].title]
-        for data in sets:
-            cell = replace(kind, dataset=data, variant=variant)
-            row += [
-                shown(results, cell, "accuracy", of),
-                shown(results, cell, "nmi_geometric", of),
-                f"{figures[data].accuracy:.2f}",
-            ]
-        rows.append(row)
-    return Table(columns, rows)
-
-
 def ablations_section(results: Results) -> Section:
     """Return what each part of the method contributes."""
-    kinds = _budget_cells("caot-faithful")
+    kinds = budget_cells("caot-faithful")
     return Section(
         "What each part contributes",
         [
@@ -174,7 +69,7 @@ def ablations_section(results: Results) -> Section:
             "w/o PL stays in the warm-up and reports K-means on V(0), which a frozen encoder "
             "leaves as it was. `caot bench run ablations`.",
         ],
-        [_variants_table(results, kind, paper.ABLATIONS) for kind in kinds],
+        [variants_table(results, kind, paper.ABLATIONS) for kind in kinds],
     )
 
 
@@ -182,7 +77,7 @@ def sensitivity_section(results: Results) -> Section:
     """Return the accuracy along the paper's grids."""
     names = {"epsilon": "ε1", "imbalance": "ε2", "consistency": "ε3", "contrast_weight": "λ"}
     sets = suites.FOUR
-    (kind, _) = _budget_cells("caot-faithful")
+    (kind, _) = budget_cells("caot-faithful")
     tables = []
     for parameter, values in GRIDS.items():
         rows = [
@@ -195,7 +90,7 @@ def sensitivity_section(results: Results) -> Section:
             ]
             for value in values
         ]
-        columns = [f"{names[parameter]} ({row_title(kind)})", *map(_short, sets)]
+        columns = [f"{names[parameter]} ({row_title(kind)})", *map(short_name, sets)]
         tables.append(Table(columns, rows))
     words = "Accuracy along the paper's grids, all else as printed. `caot bench run sensitivity`."
     return Section("The effect of ε1, ε2, ε3 and λ", [words], tables)
@@ -203,7 +98,7 @@ def sensitivity_section(results: Results) -> Section:
 
 def imbalance_section(results: Results) -> Section:
     """Return the estimate of the imbalance and the penalty weight that follows."""
-    (kind, _) = _budget_cells("caot")
+    (kind, _) = budget_cells("caot")
     rows = []
     for data in suites.EIGHT:
         cell = replace(kind, dataset=data)
@@ -231,27 +126,27 @@ def imbalanced_section(results: Results) -> Section:
     """Return conventional transport beside the adaptive one."""
     sets = suites.EIGHT
     rows = []
-    for kind in _budget_cells("caot-faithful"):
+    for kind in budget_cells("caot-faithful"):
         for variant in ("conventional", "conventional-similar", "full"):
             cells = [replace(kind, dataset=data, variant=variant) for data in sets]
             title = f"{VARIANTS[variant].title}: {row_title(kind)}"
             rows.append([title, *(shown(results, cell) for cell in cells)])
     printed = {"conventional OT": paper.CONVENTIONAL, "CAOT": paper.MAIN["OURS"]}
-    rows += [row[:-1] for row in _paper_rows(printed, sets, lambda p: p.accuracy)]
+    rows += [row[:-1] for row in paper_rows(printed, sets, lambda p: p.accuracy)]
     words = (
         "Pseudo-labels with equal cluster sizes against adaptive ones. The paper's conventional "
         "OT agrees with its ablation only if it keeps the similarity, so both are run. "
         "`caot bench run imbalanced`."
     )
-    table = Table(["accuracy", *map(_short, sets)], rows)
+    table = Table(["accuracy", *map(short_name, sets)], rows)
     return Section("Conventional transport on imbalanced data", [words], [table])
 
 
 def pseudo_labels_section(results: Results) -> Section:
     """Return the quality of the pseudo-labels themselves."""
-    (faithful, _), (default, _) = _budget_cells("caot-faithful"), _budget_cells("caot")
+    (faithful, _), (default, _) = budget_cells("caot-faithful"), budget_cells("caot")
     tables = [
-        _variants_table(
+        variants_table(
             results, kind, paper.PSEUDO_LABELS, of="pseudo_label_scores", title="pseudo-labels"
         )
         for kind in (faithful, default)
@@ -282,14 +177,14 @@ def convergence_section(results: Results) -> Section:
         "of the last fifth of the interactive stage. The paper reports less than 4 for most data "
         "sets. `caot bench run convergence`."
     )
-    table = Table(["change rate", *map(_short, sets)], rows)
+    table = Table(["change rate", *map(short_name, sets)], rows)
     return Section("Convergence", [words], [table])
 
 
 def representations_section(results: Results) -> Section:
     """Return K-means on untrained and trained representations."""
     sets = suites.EIGHT
-    (frozen, learned) = _budget_cells("caot-faithful")
+    (frozen, learned) = budget_cells("caot-faithful")
     rows = [["K-means, untrained V(0), MiniLM"]]
     rows[0] += [shown(results, Cell(data, "kmeans")) for data in sets]
     for kind, space, symbol in (
@@ -299,12 +194,12 @@ def representations_section(results: Results) -> Section:
     ):
         found = [_representation(results, replace(kind, dataset=data), space) for data in sets]
         rows.append([f"K-means on trained {symbol}: {row_title(kind)}", *found])
-    rows += [row[:-1] for row in _paper_rows(paper.REPRESENTATIONS, sets, lambda p: p.accuracy)]
+    rows += [row[:-1] for row in paper_rows(paper.REPRESENTATIONS, sets, lambda p: p.accuracy)]
     words = (
         "Accuracy of K-means on what was learned. A frozen encoder leaves V(0) as it was; there "
         "the projected features Z(0) are what training changes. `caot bench run representations`."
     )
-    table = Table(["accuracy", *map(_short, sets)], rows)
+    table = Table(["accuracy", *map(short_name, sets)], rows)
     return Section("The quality of the representations", [words], [table])
 
 
@@ -320,26 +215,26 @@ def encoders_section(results: Results) -> Section:
     sets = suites.EIGHT
     kinds = [
         replace(kind, encoder=encoder)
-        for kind in _budget_cells("caot-faithful")
+        for kind in budget_cells("caot-faithful")
         for encoder in suites.ENCODERS
     ]
-    rows = [row[:-1] for row in _matrix(results, kinds, sets, "accuracy")]
+    rows = [row[:-1] for row in score_rows(results, kinds, sets, "accuracy")]
     for encoder, figures in paper.ENCODERS.items():
         printed = {"OURS": figures}
-        row = _paper_rows(printed, sets, lambda p: p.accuracy, encoder_title(encoder))
+        row = paper_rows(printed, sets, lambda p: p.accuracy, encoder_title(encoder))
         rows.append(row[0][:-1])
     words = (
         "Encoders whose weights were not at hand when the records were made are left empty, or "
         "say so; the same command runs them. `caot bench run encoders`."
     )
-    table = Table(["accuracy", *map(_short, sets)], rows)
+    table = Table(["accuracy", *map(short_name, sets)], rows)
     return Section("Other encoders", [words], [table])
 
 
 def cost_section(results: Results) -> Section:
     """Return parameters, time and memory."""
     sets = suites.EIGHT
-    kinds = [kind for kind in _full_rows(results, sets) if kind.method.startswith("caot")]
+    kinds = [kind for kind in full_rows(results, sets) if kind.method.startswith("caot")]
 
     def millions(record: CellRecord) -> float:
         return float(sum(record.content["n_parameters"].values())) / 1e6
@@ -359,10 +254,10 @@ def cost_section(results: Results) -> Section:
         rows = []
         for kind in kinds:
             found = [results.value(replace(kind, dataset=data), read) for data in sets]
-            rows.append([row_title(kind), *(_figure(part) for part in found)])
-        tables.append(Table([title, *map(_short, sets)], rows))
+            rows.append([row_title(kind), *(plain_figure(part) for part in found)])
+        tables.append(Table([title, *map(short_name, sets)], rows))
     printed = [[f"paper: {name}", *times] for name, times in paper.TRAINING_TIME.items()]
-    tables.append(Table(["paper, minutes on an RTX 3090 Ti", *map(_short, sets)], printed))
+    tables.append(Table(["paper, minutes on an RTX 3090 Ti", *map(short_name, sets)], printed))
     words = (
         "Whole runs, from texts to scores. Embeddings and what frozen layers give may have come "
         "from a cache, two runs shared the machine, and frozen runs had one core each: compare "
@@ -370,12 +265,6 @@ def cost_section(results: Results) -> Section:
         "`caot bench run cost`."
     )
     return Section("Cost", [words], tables)
-
-
-def _figure(found: Summary | None) -> str:
-    if found is None:
-        return ""
-    return f"{found.mean:,.1f}" if found.mean < 100 else f"{found.mean:,.0f}"
 
 
 def _beyond(
@@ -387,11 +276,11 @@ def _beyond(
     printed: Mapping[str, Mapping[str, Printed]],
     encoder: str,
 ) -> Section:
-    kinds = _full_rows(results, sets)
+    kinds = full_rows(results, sets)
     kinds = [kind for kind in kinds if any(results.of(replace(kind, dataset=d)) for d in sets)]
-    rows = [row[:-1] for row in _matrix(results, kinds, sets, "accuracy")]
-    rows += [row[:-1] for row in _paper_rows(printed, sets, lambda p: p.accuracy, encoder)]
-    return Section(title, [words], [Table(["accuracy", *map(_short, sets)], rows)])
+    rows = [row[:-1] for row in score_rows(results, kinds, sets, "accuracy")]
+    rows += [row[:-1] for row in paper_rows(printed, sets, lambda p: p.accuracy, encoder)]
+    return Section(title, [words], [Table(["accuracy", *map(short_name, sets)], rows)])
 
 
 def long_texts_section(results: Results) -> Section:

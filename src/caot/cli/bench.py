@@ -124,7 +124,7 @@ def run(
     values.go_offline(offline)
     screen = Screen(quiet=quiet, as_json=as_json)
     with guarded(), screen.listening():
-        from caot.bench.datasets import data_folder
+        from caot.bench.datasets import data_folder, is_file_name
         from caot.bench.running import RunPlace
         from caot.bench.scheduling import check_cells, missing_cells, run_cells
         from caot.encoders.cache import default_folder
@@ -149,7 +149,7 @@ def run(
                 screen.show(str(cell))
             screen.json([cell.as_dict() for cell in left])
             return
-        named = all(_is_file(cell.dataset) for cell in left)
+        named = all(is_file_name(cell.dataset) for cell in left)
         place = RunPlace(
             None if named else data_folder(data_dir),
             cache or default_folder(),
@@ -254,10 +254,6 @@ def _numbers(listed: str | None) -> list[int] | None:
     except ValueError:
         msg = f"{listed!r} is no list of numbers such as 0,1,2"
         raise typer.BadParameter(msg, param_hint="--seeds") from None
-
-
-def _is_file(name: str) -> bool:
-    return Path(name).suffix != "" or "/" in name
 
 
 class _Counter:

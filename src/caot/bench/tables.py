@@ -1,0 +1,141 @@
+"""The tables that the sections of the report share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from caot.bench import suites
+from caot.bench.cells import Cell
+from caot.bench.datasets import DATASETS
+from caot.bench.document import Table
+from caot.bench.methods import METHODS
+from caot.bench.paper import Printed
+from caot.bench.summaries import Results, Summary, mean_of, shown
+from caot.bench.variants import VARIANTS
+
+_ENCODERS = {"auto": "MiniLM", "paper": "SBERT"}
+
+
+def encoder_title(encoder: str) -> str:
+    """Return what tables call an encoder."""
+    return _ENCODERS.get(encoder, encoder.rpartition("/")[2])
+
+
+def row_title(cell: Cell) -> str:
+    """Return what tables call a method: with its encoder, its layers and its iterations."""
+    method = METHODS[cell.method].title if cell.method in METHODS else cell.method
+    parts = [method, encoder_title(cell.encoder)]
+    if cell.method != "kmeans":
+        parts.append(_layers(cell.finetune))
+    if cell.max_iter is not None:
+        parts.append(f"{cell.max_iter:,} iterations")
+    return ", ".join(parts)
+
+
+def _layers(finetune: str) -> str:
+    if finetune.isdigit():
+        return f"top {finetune} layers"
+    return {"none": "frozen", "all": "all layers", "auto": "layers by effort"}[finetune]
+
+
+def short_name(name: str) -> str:
+    """Return the paper's abbreviation of a data set."""
+    return DATASETS[name].short
+
+
+def budget_cells(method: str) -> list[Cell]:
+    """Return a cell of a method at every budget but the paper's, for any data set."""
+    cells = []
+    for budget in ("frozen", "quick"):
+        effort = suites.EFFORTS[budget]
+        iterations = effort.faithful_iter if method == "caot-faithful" else effort.default_iter
+        cells.append(Cell("", method, finetune=effort.finetune, max_iter=iterations))
+    return cells
+
+
+def full_rows(results: Results, datasets: Iterable[str]) -> list[Cell]:
+    """Return the kinds of complete runs: those of the budgets, and all others with records."""
+    kinds = [Cell("", "kmeans")]
+    for method in METHODS:
+        if method != "kmeans":
+            kinds += budget_cells(method) if method.startswith("caot") else []
+    found = [
+        replace(cell, dataset="")
+        for cell in results.cells()
+        if cell.variant == "full" and cell.dataset in datasets and cell.encoder == "auto"
+    ]
+    order = list(METHODS)
+    return sorted(
+        dict.fromkeys([*kinds, *found]),
+        key=lambda cell: (
+            order.index(cell.method) if cell.method in order else len(order),
+            cell.finetune != "none",
+            cell.finetune,
+            cell.max_iter or 0,
+        ),
+    )
+
+
+def score_rows(
+    results: Results, kinds: Sequence[Cell], datasets: Sequence[str], name: str
+) -> list[list[str]]:
+    """Return a row for each kind of run: its title, a score on each data set, and their mean."""
+    rows = []
+    for kind in kinds:
+        found = {data: results.summary(replace(kind, dataset=data), name) for data in datasets}
+        cells = [shown(results, replace(kind, dataset=data), name) for data in datasets]
+        rows.append([row_title(kind), *cells, mean_of(found)])
+    return rows
+
+
+def paper_rows(
+    table: Mapping[str, Mapping[str, Printed]],
+    datasets: Sequence[str],
+    read: Callable[[Printed], float | None],
+    encoder: str = "SBERT",
+) -> list[list[str]]:
+    """Return the paper's rows: a title, a figure for each data set, and their mean."""
+    rows = []
+    for title, figures in table.items():
+        values = [read(figures[data]) if data in figures else None for data in datasets]
+        whole = [value for value in values if value is not None]
+        mean = f"{sum(whole) / len(whole):.2f}" if len(whole) == len(datasets) else ""
+        printed = ["" if value is None else f"{value:.2f}" for value in values]
+        rows.append([f"paper: {title}, {encoder}", *printed, mean])
+    return rows
+
+
+def variants_table(
+    results: Results,
+    kind: Cell,
+    printed: Mapping[str, Mapping[str, Printed]],
+    *,
+    of: str = "scores",
+    title: str = "variant",
+) -> Table:
+    """Return variants by data sets: our accuracy and NMI, and the paper's accuracy."""
+    sets = suites.THREE
+    columns = [
+        f"{title} ({row_title(kind)})",
+        *(f"{short_name(data)} {what}" for data in sets for what in ("ACC", "NMI", "paper ACC")),
+    ]
+    rows = []
+    for variant, figures in printed.items():
+        row = [VARIANTS[variant].title]
+        for data in sets:
+            cell = replace(kind, dataset=data, variant=variant)
+            row += [
+                shown(results, cell, "accuracy", of),
+                shown(results, cell, "nmi_geometric", of),
+                f"{figures[data].accuracy:.2f}",
+            ]
+        rows.append(row)
+    return Table(columns, rows)
+
+
+def plain_figure(found: Summary | None) -> str:
+    """Return a mean without its spread, as a table of costs shows it."""
+    if found is None:
+        return ""
+    return f"{found.mean:,.1f}" if found.mean < 100 else f"{found.mean:,.0f}"
