@@ -264,3 +264,23 @@ def test_copies_and_pickles_give_the_same_vectors(bert, texts):
         assert other.module is not bert.module
         assert other.fingerprint == bert.fingerprint
         np.testing.assert_array_equal(other.encode(texts), vectors)
+
+
+def test_within_a_block_no_text_is_encoded_twice(bert, texts, monkeypatch):
+    expected = bert.encode(texts)
+    n_forward = []
+    forward = bert.forward
+    monkeypatch.setattr(bert, "forward", lambda b: (n_forward.append(len(b)), forward(b))[1])
+    with bert.remembering(1e6):
+        first = bert.encode(texts)
+        seen = sum(n_forward)
+        again = bert.encode([*texts[::-1], "a new old cat"])
+        assert sum(n_forward) == seen + 1
+    np.testing.assert_array_equal(first, expected)
+    np.testing.assert_array_equal(again[:-1], expected[::-1])
+    bert.encode(texts)
+    assert sum(n_forward) == 2 * seen + 1  # nothing is kept after the block
+    with bert.remembering(0):  # no room
+        bert.encode(texts)
+        bert.encode(texts)
+    assert sum(n_forward) == 4 * seen + 1

@@ -32,8 +32,37 @@ def evaluation_mode(module: torch.nn.Module) -> Iterator[None]:
             part.training = training
 
 
-def distinct_rows(tokens: Tokens) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first row of each distinct text, and for every row its place among them."""
+class VectorMemory:
+    """Vectors of texts that were encoded before, found again by their tokens.
+
+    Parameters
+    ----------
+    max_bytes : float
+        How much may be kept; what comes after that is encoded every time.
+    """
+
+    def __init__(self, max_bytes: float) -> None:
+        self._room = max_bytes
+        self._vectors: dict[bytes, NDArray[np.float32]] = {}
+
+    def __len__(self) -> int:
+        return len(self._vectors)
+
+    def get(self, key: bytes) -> NDArray[np.float32] | None:
+        """Return the vector of these tokens, (width,), if it is known."""
+        return self._vectors.get(key)
+
+    def keep(self, key: bytes, vector: NDArray[np.float32]) -> None:
+        """Keep a vector while there is room."""
+        self._room -= len(key) + vector.nbytes
+        if self._room >= 0:
+            self._vectors[key] = vector
+
+
+def distinct_rows(
+    tokens: Tokens,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], list[bytes]]:
+    """Return the first row of each distinct text, every row's place among them, and their keys."""
     places: dict[bytes, int] = {}
     first: list[int] = []
     place_of = np.empty(len(tokens), dtype=np.int64)
@@ -44,7 +73,7 @@ def distinct_rows(tokens: Tokens) -> tuple[NDArray[np.int64], NDArray[np.int64]]
         if place == len(first):
             first.append(row)
         place_of[row] = place
-    return np.asarray(first, dtype=np.int64), place_of
+    return np.asarray(first, dtype=np.int64), place_of, list(places)
 
 
 def encode_tokens(
@@ -55,6 +84,7 @@ def encode_tokens(
     width: int,
     batch_size: int = 64,
     progress: bool = False,
+    memory: VectorMemory | None = None,
 ) -> NDArray[np.float32]:
     """Run `forward` over all tokens in evaluation mode, without gradients.
 
@@ -72,6 +102,8 @@ def encode_tokens(
         Distinct texts per call of `forward`.
     progress : bool
         Show a progress bar.
+    memory : VectorMemory, optional
+        Texts in it are not encoded again, and those that are go into it.
 
     Returns
     -------
@@ -80,17 +112,37 @@ def encode_tokens(
     if batch_size < 1:
         msg = f"batch_size must be at least 1, got {batch_size}"
         raise ValueError(msg)
+    keys: list[bytes] = []
     if isinstance(tokens, Tokens):
-        first, place_of = distinct_rows(tokens)
+        first, place_of, keys = distinct_rows(tokens)
     else:
         first = place_of = np.arange(len(tokens))
+    vectors = np.empty((len(first), width), dtype=np.float32)
+    known = _recall(memory, keys, vectors)
     # Longest first: a batch that does not fit into memory fails at once.
     order = np.argsort(-tokens.lengths[first], kind="stable")
-    vectors = np.empty((len(first), width), dtype=np.float32)
-    starts = range(0, len(first), batch_size)
+    order = order[~known[order]]
+    starts = range(0, len(order), batch_size)
     # no_grad, not inference_mode: a buffer that a model makes here may be needed in training.
     with evaluation_mode(module), torch.no_grad():
         for start in tqdm(starts, desc="Encoding", unit="batch", disable=not progress):
             rows = order[start : start + batch_size]
             vectors[rows] = forward(tokens.take(first[rows])).float().cpu().numpy()
+    if memory is not None and keys:
+        for place in order.tolist():
+            memory.keep(keys[place], vectors[place].copy())
     return vectors[place_of]
+
+
+def _recall(
+    memory: VectorMemory | None, keys: list[bytes], vectors: NDArray[np.float32]
+) -> NDArray[np.bool_]:
+    """Fill in the vectors that are known, and tell which these are, (m,)."""
+    known = np.zeros(len(vectors), dtype=np.bool_)
+    if memory is None:
+        return known
+    for place, key in enumerate(keys):
+        vector = memory.get(key)
+        if vector is not None:
+            vectors[place], known[place] = vector, True
+    return known

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
 from sentence_transformers.base.modules import Module
 
-from caot.encoders.batching import encode_tokens, evaluation_mode
+from caot.encoders.batching import VectorMemory, encode_tokens, evaluation_mode
 from caot.encoders.device import resolve_device, to_device
 from caot.encoders.families import packed_stack
 from caot.encoders.fingerprint import fingerprint, tokenizer_settings, weights_mark
@@ -33,7 +34,7 @@ from caot.encoders.protocol import Activations, Ragged, Tokens
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -75,6 +76,7 @@ class TransformerEncoder:
             key: value for key, value in read.items() if key in ("modality", "prompt_length")
         }
         self._fingerprint: tuple[tuple[float, ...], str] | None = None
+        self._memory: VectorMemory | None = None
 
     @classmethod
     def load(
@@ -317,7 +319,20 @@ class TransformerEncoder:
             width=self.width,
             batch_size=batch_size,
             progress=progress,
+            memory=self._memory,
         )
+
+    @contextmanager
+    def remembering(self, max_bytes: float) -> Iterator[None]:
+        """Within the block, encode no text twice: vectors are kept, up to so many bytes.
+
+        The weights must stay as they are in it.
+        """
+        self._memory = VectorMemory(max_bytes)
+        try:
+            yield
+        finally:
+            self._memory = None
 
     def set_trainable(self, layers: int | Literal["all", "none"]) -> list[nn.Parameter]:
         """Leave the top layers, and what follows them, trainable; return these parameters.
