@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
-from caot.encoders import TransformerEncoder
+from caot.encoders import ChunkedEncoder, TransformerEncoder
 from caot.encoders.export import (
     GRAPH_FILE,
     INT8_FILE,
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from caot.encoders import Encoder
     from caot.inputs import Inputs
 
 logger = logging.getLogger("caot.acceleration")
@@ -140,8 +141,7 @@ def accelerate(
     sample = read_inputs(sample_texts, on_empty=own)
     gate = _Gate(model, encoder, sample, min_agreement, batch_size, backend == "auto")
     if not isinstance(encoder, TransformerEncoder) or encoder.device.type != "cpu":
-        kind = "not a transformer" if not isinstance(encoder, TransformerEncoder) else "not on CPU"
-        trials = [_failed(name, f"the encoder is {kind}") for name in candidates]
+        trials = [_failed(name, _why_not(encoder)) for name in candidates]
         return gate.choose([(trial, None) for trial in trials])
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch if folder is None else folder)
@@ -250,6 +250,15 @@ def ensure_graph(encoder: TransformerEncoder, folder: Path, *, int8: bool = Fals
     if int8:
         return quantise_onnx(ensure_graph(encoder, folder), path)
     return export_onnx(encoder, path)
+
+
+def _why_not(encoder: Encoder) -> str:
+    """Say why an encoder has no graph."""
+    if isinstance(encoder, ChunkedEncoder):
+        return "the encoder reads in chunks, which graphs do not"
+    if not isinstance(encoder, TransformerEncoder):
+        return "the encoder is not a transformer"
+    return "the encoder is not on CPU"
 
 
 def _failed(backend: str, reason: str) -> Trial:

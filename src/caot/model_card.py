@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from caot.encoders import Features
+from caot.encoders import ChunkedEncoder, Features
 
 if TYPE_CHECKING:
     from caot.estimator import CAOT
@@ -51,6 +51,11 @@ _EMBEDDINGS = """
 The fine-tuned encoder alone: `SentenceTransformer("path/to/this/folder")`.
 """
 
+_CHUNKS = """
+Texts of more than {length} tokens are read in up to {chunks} chunks, whose mean is the text's
+vector. `SentenceTransformer` knows nothing of chunks: its `encode` cuts such texts after {length} tokens.
+"""
+
 
 def model_card(model: CAOT) -> str:
     """Return a model card in Markdown, without any of the texts."""
@@ -75,8 +80,16 @@ def model_card(model: CAOT) -> str:
         if is_vectors
         else f"the encoder `{model.encoder_.name}` with a clustering network on top",
         example="vectors" if is_vectors else '["a new text"]',
-        embeddings="" if is_vectors else _EMBEDDINGS,
+        embeddings="" if is_vectors else _EMBEDDINGS + _on_long_texts(model),
         rows="\n".join(f"| {i} | {n} | {n / total:.1%} |" for i, n in enumerate(sizes)),
         settings="\n".join(f"| {name} | {value} |" for name, value in parameters.items()),
         versions=", ".join(f"{name} {value}" for name, value in library_versions().items()),
     )
+
+
+def _on_long_texts(model: CAOT) -> str:
+    """Say how long texts are read, where it is not how the encoder alone reads them."""
+    encoder = model.encoder_
+    if not isinstance(encoder, ChunkedEncoder):
+        return ""
+    return _CHUNKS.format(length=encoder.encoder.max_length, chunks=encoder.max_chunks)

@@ -16,7 +16,7 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 
 import caot
-from caot.encoders import Encoder, Features
+from caot.encoders import ChunkedEncoder, Encoder, Features
 from caot.files import sync
 from caot.imbalance import Imbalance
 from caot.model_card import model_card
@@ -94,7 +94,7 @@ def load(kind: type[Model], folder: Path, *, device: str | None) -> Model:
     config = _read_config(folder)
     variant = Variant(**config["variant"])
     model = kind(**config["parameters"], variant=variant, device=device)
-    encoder = _load_encoder(folder, device)
+    encoder = _load_encoder(folder, device, config.get("max_chunks"))
     with safe_open(folder / NETWORKS_FILE, framework="pt") as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     shape = TrainingConfig(n_clusters=config["n_clusters"], attention=config["attention"])
@@ -139,15 +139,17 @@ def _write(model: CAOT, folder: Path) -> None:
 
 
 def _config(model: CAOT) -> dict[str, Any]:
+    encoder: Encoder = model.encoder_
     return {
         "format_version": FORMAT_VERSION,
         "versions": library_versions(),
-        "encoder": model.encoder_.name,
+        "encoder": encoder.name,
+        "max_chunks": encoder.max_chunks if isinstance(encoder, ChunkedEncoder) else None,
         "n_clusters": model.networks_.n_clusters,
         "attention": model.networks_.attention_kind,
         "has_own_cluster": model.has_own_cluster_,
         "n_iter": int(model.n_iter_),
-        "width": int(model.encoder_.width),
+        "width": int(encoder.width),
         "imbalance": asdict(model.imbalance_),
         "variant": asdict(model.variant or Variant()),
         "parameters": _plain_parameters(model),
@@ -188,12 +190,13 @@ def _read_config(folder: Path) -> dict[str, Any]:
     return config
 
 
-def _load_encoder(folder: Path, device: str | None) -> Encoder:
+def _load_encoder(folder: Path, device: str | None, max_chunks: int | None) -> Encoder:
     if (folder / FEATURES_FILE).is_file():
         return Features.load(folder, device=device or "cpu")
     from caot.encoders import TransformerEncoder  # noqa: PLC0415 - brings in transformers
 
-    return TransformerEncoder.load(folder, device=device)
+    encoder = TransformerEncoder.load(folder, device=device)
+    return encoder if max_chunks is None else ChunkedEncoder(encoder, max_chunks=max_chunks)
 
 
 def _swap(fresh: Path, folder: Path) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from caot.encoders.availability import EncoderNotAvailable
 from caot.encoders.cache import EmbeddingCache
+from caot.encoders.chunked import ChunkedEncoder
 from caot.encoders.embedded import embedded_path, load_embedded
 from caot.encoders.features import Features, Rows
 from caot.encoders.lazy import transformer_encoder
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Activations",
     "Batchable",
+    "ChunkedEncoder",
     "Deferred",
     "EmbeddingCache",
     "Encoder",

@@ -6,6 +6,7 @@ import inspect
 import os
 from typing import TYPE_CHECKING, Literal
 
+from caot.encoders.chunked import ChunkedEncoder
 from caot.encoders.embedded import load_embedded
 from caot.encoders.lazy import transformer_encoder
 
@@ -39,6 +40,7 @@ def load_encoder(
     *,
     mode: Literal["default", "faithful"] = "default",
     max_length: int | None = None,
+    max_chunks: int | None = None,
     prompt_name: str | None = None,
     device: str | torch.device | None = None,
     revision: str | None = None,
@@ -59,6 +61,9 @@ def load_encoder(
     max_length : int, optional
         Texts are cut after this many tokens; None means the model's own maximum, or 32 in
         faithful mode.
+    max_chunks : int, optional
+        Texts longer than the maximum are read in up to so many chunks, whose mean is the text's
+        vector (`ChunkedEncoder`); None cuts them. It can be given with an encoder, too.
     prompt_name : str, optional
         Which of the model's prompts goes before every text; not in faithful mode.
     device : str or torch.device, optional
@@ -75,7 +80,7 @@ def load_encoder(
         msg = f'mode must be "default" or "faithful", got {mode!r}'
         raise ValueError(msg)
     if not isinstance(spec, str | os.PathLike):
-        return _as_encoder(spec)
+        return _in_chunks(_as_encoder(spec), max_chunks)
     pooling: Literal["own", "mean"] = "mean" if mode == "faithful" else "own"
     if mode == "faithful":
         max_length = PAPER_MAX_LENGTH if max_length is None else max_length
@@ -83,8 +88,9 @@ def load_encoder(
             msg = "faithful mode uses no prompt: leave prompt_name out, or choose the default mode"
             raise ValueError(msg)
     if spec == "auto":
-        return load_embedded(max_length=max_length, pooling=pooling, device=device)
-    return transformer_encoder().load(
+        embedded = load_embedded(max_length=max_length, pooling=pooling, device=device)
+        return _in_chunks(embedded, max_chunks)
+    encoder = transformer_encoder().load(
         PAPER_MODEL if spec == "paper" else spec,
         max_length=max_length,
         pooling=pooling,
@@ -95,6 +101,16 @@ def load_encoder(
         cache_dir=cache_dir,
         local_files_only=local_files_only,
     )
+    return _in_chunks(encoder, max_chunks)
+
+
+def _in_chunks(encoder: Encoder, max_chunks: int | None) -> Encoder:
+    if max_chunks is None:
+        return encoder
+    if not isinstance(encoder, transformer_encoder()):
+        msg = f"only a TransformerEncoder reads in chunks, not a {type(encoder).__name__}"
+        raise TypeError(msg)
+    return ChunkedEncoder(encoder, max_chunks=max_chunks)
 
 
 def _as_encoder(candidate: Encoder) -> Encoder:

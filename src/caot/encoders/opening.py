@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 from safetensors import SafetensorError
 from sentence_transformers import SentenceTransformer
-from sentence_transformers.base.modules import Transformer
+from sentence_transformers.base.modules import Normalize, Transformer
 from sentence_transformers.sentence_transformer.modules import Pooling
 from transformers.utils import logging as transformers_logging
 
@@ -106,6 +106,12 @@ def takes_mean(module: object) -> bool:
     if not isinstance(module, Pooling) or not module.include_prompt:
         return False
     return module.pooling_mode in ("mean", ["mean"], ("mean",))
+
+
+def gives_unit_vectors(model: SentenceTransformer) -> bool:
+    """Tell whether a model ends in a normalisation and keeps all numbers of a vector."""
+    *_, last = model.children()
+    return isinstance(last, Normalize) and model.truncate_dim is None
 
 
 def set_prompt(model: SentenceTransformer, prompt_name: str | None) -> None:

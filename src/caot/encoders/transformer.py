@@ -19,6 +19,7 @@ from caot.encoders.lower import Deferred
 from caot.encoders.opening import (
     default_prompt,
     get_max_length,
+    gives_unit_vectors,
     is_plain,
     mean_pooled,
     open_model,
@@ -31,6 +32,7 @@ from caot.encoders.opening import (
 )
 from caot.encoders.packed import Layout, Stack, mean, pad
 from caot.encoders.protocol import Activations, Ragged, Tokens
+from caot.encoders.tokenising import checked_texts, tokenise
 
 if TYPE_CHECKING:
     import os
@@ -42,9 +44,6 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from caot.encoders.protocol import Batchable
-
-# Texts tokenised at a time: enough to use the tokenizer's batch call, little padding to strip.
-_CHUNK = 1024
 
 # Texts padded together where packing is not possible.
 _PADDED_TOGETHER = 32
@@ -167,6 +166,11 @@ class TransformerEncoder:
         return get_max_length(self.module)
 
     @property
+    def has_unit_vectors(self) -> bool:
+        """Whether the model's last part gives every vector a length of one."""
+        return gives_unit_vectors(self.module)
+
+    @property
     def device(self) -> torch.device:
         """Where the weights are, and the vectors that `forward` returns."""
         return next(self.module.parameters()).device
@@ -201,20 +205,17 @@ class TransformerEncoder:
 
     def prepare(self, inputs: Iterable[str]) -> Tokens:
         """Tokenise the texts, with the model's prompt and cut to the maximum length."""
-        texts = _checked(inputs)
-        order = np.argsort([len(text) for text in texts], kind="stable")
-        parts = []
-        for start in range(0, len(texts), _CHUNK):
-            chunk = [texts[row] for row in order[start : start + _CHUNK]]
-            parts.append(_ragged(self.module.preprocess(chunk, prompt=self._prompt)))
-        if not parts:
-            return Tokens.from_lists([])
-        tokens = Tokens.concat(*parts).take(np.argsort(order, kind="stable"))
+        texts = checked_texts(inputs)
+        tokens = tokenise(self.module, texts, prompt=self._prompt)
         empty = np.flatnonzero(tokens.lengths == 0)
         if empty.size:
             msg = f"text {empty[0]} ({texts[empty[0]]!r}) has no tokens: remove or fill such texts"
             raise ValueError(msg)
         return tokens
+
+    def prepare_whole(self, inputs: Iterable[str]) -> Tokens:
+        """Tokenise the texts without cutting any: `forward` may not know so many positions."""
+        return tokenise(self.module, checked_texts(inputs), prompt=self._prompt, whole=True)
 
     @property
     def _stack(self) -> Stack | None:
@@ -356,28 +357,3 @@ class TransformerEncoder:
             self.module.save_pretrained(
                 str(folder), create_model_card=False, safe_serialization=True
             )
-
-
-def _checked(inputs: Iterable[object]) -> list[str]:
-    if isinstance(inputs, str):
-        msg = "expected a list of texts, got one string: wrap it in a list"
-        raise TypeError(msg)
-    texts: list[str] = []
-    for row, text in enumerate(inputs):
-        if not isinstance(text, str):
-            msg = f"text {row} is a {type(text).__name__}, not a string: {text!r}"
-            raise TypeError(msg)
-        texts.append(text)
-    return texts
-
-
-def _ragged(features: dict[str, Any]) -> Tokens:
-    """Strip the padding from a tokenised batch."""
-    real = features["attention_mask"].bool()
-    if "token_type_ids" in features and bool(features["token_type_ids"][real].any()):
-        msg = "models whose tokenizer marks segments within one text (XLNet) are not supported"
-        raise ValueError(msg)
-    lengths = real.sum(dim=1).numpy()
-    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return Tokens(features["input_ids"][real].numpy().astype(np.int64, copy=False), offsets)
