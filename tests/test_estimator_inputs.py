@@ -41,7 +41,7 @@ INVALID: list[tuple[str, Any]] = [
     ("max_iter", 0),
     ("max_iter", "10"),
     ("warmup_iter", -1),
-    ("warmup_iter", 10),
+    ("warmup_iter", 11),
     ("batch_size", 1),
     ("batch_size", "24"),
     ("epsilon", 0.0),

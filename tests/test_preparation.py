@@ -99,3 +99,27 @@ def test_kmeans_starts_from_the_embeddings() -> None:
     assert labels.shape == TOPICS.shape
     pairs = set(zip(labels.tolist(), TOPICS.tolist(), strict=True))
     assert len(pairs) == N_TOPICS
+
+
+def test_a_frozen_encoder_encodes_no_text_twice(monkeypatch):
+    """The augmenter looks at the vectors of the texts and of its views; they are not made again."""
+    from itertools import pairwise
+
+    from caot.encoders import TransformerEncoder
+    from tests.estimator_corpus import corpus, model_folder
+
+    seen = []
+    forward = TransformerEncoder.forward
+
+    def count(self, batch):
+        ends = batch.offsets.tolist()
+        seen.extend(batch.values[a:b].tobytes() for a, b in pairwise(ends))
+        return forward(self, batch)
+
+    monkeypatch.setattr(TransformerEncoder, "forward", count)
+    texts = corpus()[0]
+    settings = PreparationSettings(encoder=model_folder(), augmenter="substitute")
+    loaded = load(settings, read_inputs(texts, on_empty="error"))
+    prepare(settings, loaded, "none", n_iter=3)
+    assert len(seen) == len(set(seen))
+    assert len(seen) > len(set(texts))

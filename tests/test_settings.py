@@ -133,9 +133,9 @@ def test_schedules_as_set():
     assert make(50, None, n_iter=40) == Schedule(40, 12, 0, 50)
 
 
-def test_a_warm_up_ends_before_the_training():
-    with pytest.raises(ValueError, match="warmup_iter must lie between 0 and max_iter - 1 = 9"):
-        FitSettings(max_iter=10, warmup_iter=10).schedule(frozen=True, n_samples=100)
+def test_a_warm_up_is_no_longer_than_the_training():
+    with pytest.raises(ValueError, match="warmup_iter must lie between 0 and max_iter = 10"):
+        FitSettings(max_iter=10, warmup_iter=11).schedule(frozen=True, n_samples=100)
 
 
 # Parts of the trainer

@@ -33,6 +33,7 @@ from caot.encoders import (
     Tokens,
     keep_lower,
     load_encoder,
+    remembering,
 )
 from caot.encoders.availability import is_offline
 from caot.encoders.cache import default_folder
@@ -151,6 +152,18 @@ def prepare(
     n_iter
         Iterations that training has: what frozen layers give is kept if texts come again.
     """
+    # An augmenter may have to encode what a frozen encoder is asked for again.
+    with remembering(loaded.encoder, n_bytes(settings.cache_memory) if layers == "none" else 0):
+        return _prepare(settings, loaded, layers, views, n_iter)
+
+
+def _prepare(
+    settings: PreparationSettings,
+    loaded: Loaded,
+    layers: Layers,
+    views: tuple[Values, Values] | None,
+    n_iter: int,
+) -> Preparation:
     inputs, encoder = loaded.inputs, loaded.encoder
     parameters = encoder.set_trainable(layers)
     noise: FeatureNoise | None = None

@@ -8,7 +8,7 @@ from caot.bench.cells import Cell
 from caot.bench.methods import METHODS, find_method
 from caot.bench.running import cell_config, cell_hash
 from caot.bench.variants import GRIDS, VARIANTS, find_variant, grid_variants
-from caot.settings import Variant
+from caot.variant import Variant
 
 CELL = Cell("tweet", "caot-faithful", max_iter=1000)
 OTHERS = [

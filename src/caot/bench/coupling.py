@@ -13,8 +13,9 @@ from torch import Tensor
 from caot.bench.cells import Cell
 from caot.bench.datasets import BenchmarkData
 from caot.estimator import CAOT
-from caot.settings import Variant, make_transport
+from caot.settings import FitSettings
 from caot.training import SimilaritySettings, batch_similarity
+from caot.transport import Prediction
 
 _DATASET, _SEED = "stackoverflow", 0
 _OF_EACH_CLASS = 5
@@ -51,21 +52,15 @@ def _chosen_rows(truth: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _plan(model: CAOT, vectors: list[NDArray[np.float32]]) -> NDArray[np.float64]:
-    variant = model.variant or Variant()
-    solver = make_transport(
-        model.mode,
-        variant,
-        epsilon=model.epsilon,
-        uniformity=model.imbalance_.uniformity,
-        consistency=model.consistency,
-    )
+    settings = FitSettings.of(model.get_params(deep=False))
+    solver = settings.transport(model.imbalance_.uniformity)
     networks = model.networks_
     with torch.no_grad():
         original, first, second = (torch.from_numpy(part) for part in vectors)
         log_prob: Tensor = networks.predict(original)
         attention = networks.attention(networks.project(first), networks.project(second))
         similarity = batch_similarity(log_prob, attention.similarity, SimilaritySettings())
-    if variant.pseudo_labels == "prediction":
+    if isinstance(solver, Prediction):
         return log_prob.exp().numpy().astype(np.float64)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from caot.settings import Variant
+from caot.variant import Variant
 
 # The paper's grids; the names are those of `caot.CAOT`, but for ε2, which `imbalance` sets.
 GRIDS: Mapping[str, tuple[float, ...]] = {

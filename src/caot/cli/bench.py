@@ -128,7 +128,7 @@ def run(
         from caot.bench.running import RunPlace
         from caot.bench.scheduling import check_cells, missing_cells, run_cells
         from caot.encoders.cache import default_folder
-        from caot.settings import seconds
+        from caot.quantities import seconds
         from caot.threads import n_cores
 
         limit = None if time_limit is None else seconds(time_limit)

@@ -19,6 +19,7 @@ from caot.encoders.protocol import (
     LayeredEncoder,
     Ragged,
     Tokens,
+    remembering,
 )
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ __all__ = [
     "keep_lower",
     "load_embedded",
     "load_encoder",
+    "remembering",
 ]
 
 

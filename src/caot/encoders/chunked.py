@@ -23,6 +23,7 @@ from caot.encoders.tokenising import checked_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -197,6 +198,10 @@ class ChunkedEncoder:
         means: NDArray[np.float32]
         means = self._means(torch.from_numpy(vectors), source.lengths, bounds).numpy()
         return means
+
+    def remembering(self, max_bytes: float) -> AbstractContextManager[None]:
+        """Within the block, encode no chunk twice, while there is room for its vector."""
+        return self.encoder.remembering(max_bytes)
 
     def set_trainable(self, layers: int | Literal["all", "none"]) -> list[nn.Parameter]:
         """Leave the encoder's top layers trainable; return their parameters."""

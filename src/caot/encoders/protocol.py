@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias, runtime_checkable
 
@@ -207,6 +208,22 @@ class Encoder(Protocol):
     def save(self, folder: Path) -> None:
         """Write all that is needed to load the encoder again; never pickle."""
         ...
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """What an encoder offers besides if it can keep the vectors of texts that it has encoded."""
+
+    def remembering(self, max_bytes: float) -> AbstractContextManager[None]:
+        """Within the block, encode no text twice, while there is room for its vector."""
+        ...
+
+
+def remembering(encoder: Encoder, max_bytes: float) -> AbstractContextManager[None]:
+    """Let an encoder remember what it encodes within a block, if it can and there is room."""
+    if max_bytes > 0 and isinstance(encoder, Remembering):
+        return encoder.remembering(max_bytes)
+    return nullcontext()
 
 
 @runtime_checkable
