@@ -67,7 +67,9 @@ def read_record(path: Path) -> CellRecord | None:
 
 def read_records(results: Path) -> list[CellRecord]:
     """Return all records below a folder, in the order of their cells."""
-    found = [read_record(path) for path in sorted(results.rglob("*.json"))]
+    # What begins with a dot was being written when its process ended.
+    paths = [path for path in sorted(results.rglob("*.json")) if path.name[0] != "."]
+    found = [read_record(path) for path in paths]
     return sorted((record for record in found if record), key=lambda record: str(record.cell))
 
 

@@ -231,6 +231,10 @@ def encoders_section(results: Results) -> Section:
     return Section("Other encoders", [words], [table])
 
 
+def _seconds(record: CellRecord) -> float:
+    return float(record.content["seconds"])
+
+
 def cost_section(results: Results) -> Section:
     """Return parameters, time and memory."""
     sets = suites.EIGHT
@@ -239,16 +243,13 @@ def cost_section(results: Results) -> Section:
     def millions(record: CellRecord) -> float:
         return float(sum(record.content["n_parameters"].values())) / 1e6
 
-    def seconds(record: CellRecord) -> float:
-        return float(record.content["seconds"])
-
     def megabytes(record: CellRecord) -> float:
         return float(record.content["peak_memory_mb"])
 
     tables = []
     for title, read in (
         ("parameters, millions", millions),
-        ("seconds", seconds),
+        ("seconds", _seconds),
         ("peak memory, MB", megabytes),
     ):
         rows = []
@@ -265,6 +266,28 @@ def cost_section(results: Results) -> Section:
         "`caot bench run cost`."
     )
     return Section("Cost", [words], tables)
+
+
+def effort_section(results: Results) -> Section:
+    """Return which layers and which rate were tried, on the sets that may be used for that."""
+    cells = suites.SUITES["effort"].at("quick")
+    sets = list(dict.fromkeys(cell.dataset for cell in cells))
+    kinds = dict.fromkeys(replace(cell, dataset="", seed=0) for cell in cells)
+    rows = []
+    for kind in kinds:
+        title = row_title(kind) if kind.variant == "full" else f"{row_title(kind)}, {kind.variant}"
+        row = [title]
+        for data in sets:
+            cell = replace(kind, dataset=data)
+            row += [shown(results, cell), plain_figure(results.value(cell, _seconds))]
+        rows.append(row)
+    columns = ["accuracy, seconds"]
+    columns += [part for data in sets for part in (short_name(data), "s")]
+    words = (
+        "The default mode with 200 iterations: the encoder's layers that learn, and Adam's rate "
+        "for them (1e-4 where none is named). `caot bench run effort`."
+    )
+    return Section("Which layers learn, and how fast", [words], [Table(columns, rows)])
 
 
 def _beyond(
@@ -319,6 +342,7 @@ SECTIONS: tuple[Callable[[Results], Section], ...] = (
     representations_section,
     encoders_section,
     cost_section,
+    effort_section,
     long_texts_section,
     images_section,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Literal, TypeAlias
 
@@ -165,6 +165,24 @@ def _encoders(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
     ]
 
 
+def _effort(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
+    """Return the cells that settle layers and rate, on the sets that may be used for that."""
+    del effort  # what a budget sets is what is asked here
+    kinds = [
+        Cell("", "caot", finetune=layers, max_iter=200, variant=variant)
+        for layers, variant in (
+            ("none", "full"),
+            ("1", "full"),
+            ("2", "full"),
+            ("3", "full"),
+            ("2", "learning_rate_encoder=5e-05"),
+            ("2", "learning_rate_encoder=0.0002"),
+        )
+    ]
+    sets = ("tweet", "searchsnippets", "stackoverflow")
+    return [replace(kind, dataset=data, seed=s) for s, data, kind in product(seeds, sets, kinds)]
+
+
 def _long_texts(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
     sets = [spec.name for spec in LONG_TEXTS]
     return _by_seed(_kmeans(seeds, sets), _default(effort, seeds, sets))
@@ -187,6 +205,7 @@ SUITES: Mapping[str, Suite] = {
     "representations": Suite("The quality of the representations", _representations, 3),
     "encoders": Suite("Other encoders", _encoders, 1),
     "cost": Suite("Parameters, time and memory", _main, 1),
+    "effort": Suite("Which layers learn, and how fast", _effort, 1),
     "long-texts": Suite("Long texts", _long_texts, 3),
     "images": Suite("Images", _images, 3),
 }

@@ -17,6 +17,10 @@ GRIDS: Mapping[str, tuple[float, ...]] = {
 }
 
 
+# Parameters that ``parameter=value`` may set.
+_FREE = (*GRIDS, "learning_rate_encoder")
+
+
 @dataclass(frozen=True, slots=True)
 class MethodVariant:
     """Parameters of `caot.CAOT` that differ from the complete method.
@@ -49,18 +53,18 @@ VARIANTS: Mapping[str, MethodVariant] = {
 
 
 def find_variant(name: str) -> MethodVariant:
-    """Return a variant by its name, or by ``parameter=value`` with a parameter of the grids."""
+    """Return a variant by its name, or by ``parameter=value``."""
     if name in VARIANTS:
         return VARIANTS[name]
     parameter, equals, value = name.partition("=")
-    if equals and parameter in GRIDS:
+    if equals and parameter in _FREE:
         try:
             return MethodVariant(name, {parameter: float(value)})
         except ValueError:
             pass
     msg = (
         f"there is no variant {name!r}: choose one of {', '.join(VARIANTS)}, or a parameter and "
-        f"its value, such as epsilon=5 ({', '.join(GRIDS)})"
+        f"its value, such as epsilon=5 ({', '.join(_FREE)})"
     )
     raise ValueError(msg)
 
