@@ -142,6 +142,13 @@ def test_results_of_nothing():
     assert CellStatus("done") is CellStatus.DONE
 
 
+def test_words_become_headlines_lists_and_code():
+    page = to_html("T", "## A\n\n- one `x`\n- **two**\n\nrest <b>", [], "i")
+    assert "<h2>A</h2>" in page
+    assert "<ul><li>one <code>x</code></li><li><strong>two</strong></li></ul>" in page
+    assert "<p>rest &lt;b&gt;</p>" in page
+
+
 def test_a_document_is_escaped():
     section = Section("A & B", ["<i>"], [Table(["x", "y"], [["<td>", "1"]])], [Picture("p", '"')])
     page = to_html("T", "w", [section], "i")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
 _STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem;
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 100rem; margin: 2rem auto; padding: 0 1rem;
   color: #1c2733; background: #fff; }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums;
   display: block; overflow-x: auto; }
@@ -70,13 +71,24 @@ def to_markdown(title: str, words: str, sections: Sequence[Section], images: str
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
+def _block(text: str) -> str:
+    """Return a headline, a list or a paragraph of Markdown as HTML: as much as words here need."""
+    inner = re.sub(r"`(.+?)`", r"<code>\1</code>", escape(text.strip(), quote=False))
+    inner = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", inner)
+    if inner.startswith("## "):
+        return f"<h2>{inner[3:]}</h2>"
+    if inner.startswith("- "):
+        items = re.split(r"\n- ", inner[2:])
+        return "<ul>" + "".join(f"<li>{item}</li>" for item in items) + "</ul>"
+    return f"<p>{inner}</p>"
+
+
 def to_html(title: str, words: str, sections: Sequence[Section], images: str) -> str:
     """Return a document as a page; everything in it is escaped."""
-    parts = [f"<h1>{escape(title)}</h1>"]
-    parts += [f"<p>{escape(part)}</p>" for part in words.strip().split("\n\n") if part]
+    parts = [f"<h1>{escape(title)}</h1>", *map(_block, words.strip().split("\n\n"))]
     for section in sections:
         parts.append(f"<h2>{escape(section.title)}</h2>")
-        parts += [f"<p>{escape(part)}</p>" for part in section.words]
+        parts += map(_block, section.words)
         parts += [table.html() for table in section.tables]
         parts += [
             f'<p><img src="{escape(images)}/{escape(p.name)}" alt="{escape(p.caption)}"></p>'

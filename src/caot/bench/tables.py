@@ -55,25 +55,18 @@ def budget_cells(method: str) -> list[Cell]:
 
 
 def full_rows(results: Results, datasets: Iterable[str]) -> list[Cell]:
-    """Return the kinds of complete runs: those of the budgets, and all others with records."""
-    kinds = [Cell("", "kmeans")]
-    for method in METHODS:
-        if method != "kmeans":
-            kinds += budget_cells(method) if method.startswith("caot") else []
-    found = [
+    """Return the kinds of complete runs: K-means, ours at the budgets, and others with records."""
+    ours = [method for method in METHODS if method.startswith("caot")]
+    kinds = [Cell("", "kmeans"), *(cell for method in ours for cell in budget_cells(method))]
+    kinds += [
         replace(cell, dataset="")
         for cell in results.cells()
-        if cell.variant == "full" and cell.dataset in datasets and cell.encoder == "auto"
+        if cell.method not in ours and cell.dataset in datasets and cell.encoder == "auto"
     ]
     order = list(METHODS)
     return sorted(
-        dict.fromkeys([*kinds, *found]),
-        key=lambda cell: (
-            order.index(cell.method) if cell.method in order else len(order),
-            cell.finetune != "none",
-            cell.finetune,
-            cell.max_iter or 0,
-        ),
+        dict.fromkeys(kinds),
+        key=lambda cell: order.index(cell.method) if cell.method in order else len(order),
     )
 
 
