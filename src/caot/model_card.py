@@ -52,9 +52,8 @@ The fine-tuned encoder alone: `SentenceTransformer("path/to/this/folder")`.
 """
 
 _CHUNKS = """
-Texts of more than {length} tokens are read in up to {chunks} chunks, whose mean is the text's
-vector. `SentenceTransformer` knows nothing of chunks: its `encode` cuts such texts after
-{length} tokens.
+Texts of more than {length} tokens are read in up to {chunks} chunks, whose mean is their vector.
+`SentenceTransformer` knows nothing of chunks: its `encode` cuts such texts after {length} tokens.
 """
 
 
