@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 import pandas as pd
+import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import (
     BaseEstimator,
@@ -22,6 +23,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from caot import persistence
+from caot.calibration import ENOUGH_TEXTS, neighbour_temperature
 from caot.checks import require_integer
 from caot.describe import (
     DescribeSettings,
@@ -35,6 +37,7 @@ from caot.fitting import FitPlan
 from caot.imbalance import Imbalance, ImbalanceSpec
 from caot.inputs import EMPTY_OWN, Inputs, read_inputs
 from caot.prediction import probabilities as cluster_probabilities
+from caot.preparation import Preparation
 from caot.quantities import seconds
 from caot.settings import (
     AugmenterSpec,
@@ -130,6 +133,9 @@ class CAOT(ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, Base
         ``cluster_centers_``.
     has_own_cluster_
         Whether empty texts have a cluster of their own.
+    temperature_
+        What the probabilities are softened by, so that they agree with the clusters of near texts
+        (Eq. 32); 1 in faithful mode, which leaves them as the network gives them.
     imbalance_
         :class:`~caot.imbalance.Imbalance`: the penalty weight and where it comes from.
     history_
@@ -260,6 +266,9 @@ class CAOT(ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, Base
         self.n_iter_saved_ = outcome.n_saved
         self.end_reason_: EndReason = outcome.reason
         self.sample_ids_ = None if sample_ids is None else list(sample_ids)
+        self.temperature_ = 1.0
+        if not settings.is_faithful:
+            self.temperature_ = self._temperature(plan.prepared, embeddings)
         self._label(inputs, embeddings)
         self._warn_about(outcome.reason)
         return self
@@ -410,6 +419,17 @@ class CAOT(ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, Base
 
     def _probabilities(self, inputs: Inputs, vectors: NDArray[np.float32]) -> Probabilities:
         return cluster_probabilities(self, vectors, inputs.empty)
+
+    def _temperature(self, prepared: Preparation, vectors: NDArray[np.float32]) -> float:
+        """Return what makes the probabilities agree with near texts, by vectors from before."""
+        filled = prepared.inputs.filled
+        rows = np.random.default_rng(self.random_state).permutation(len(filled))[:ENOUGH_TEXTS]
+        device = next(self.networks_.parameters()).device
+        with torch.no_grad():
+            chosen = torch.tensor(vectors[filled[rows]], device=device)
+            log_prob = self.networks_.predict(chosen).cpu().numpy()
+        before = np.asarray(prepared.vectors[rows])
+        return neighbour_temperature(log_prob, before, random_state=self.random_state)
 
     def _label(self, inputs: Inputs, vectors: NDArray[np.float32]) -> None:
         """Set the labels and what follows from them: a last pass in float32."""

@@ -108,7 +108,9 @@ def load(kind: type[Model], folder: Path, *, device: str | None) -> Model:
     arrays: dict[str, Any] = {name: tensors[name].numpy() for name in _FITTED_ARRAYS}
     absent = {"history_": None, "end_reason_": None, "sample_ids_": None}
     own = config["has_own_cluster"]
-    model._restore({**arrays, **absent, "n_iter_": config["n_iter"], "has_own_cluster_": own})
+    # Models of earlier versions gave probabilities as the network does.
+    numbers = {"n_iter_": config["n_iter"], "temperature_": config.get("temperature", 1.0)}
+    model._restore({**arrays, **absent, **numbers, "has_own_cluster_": own})
     return model
 
 
@@ -149,6 +151,7 @@ def _config(model: CAOT) -> dict[str, Any]:
         "attention": model.networks_.attention_kind,
         "has_own_cluster": model.has_own_cluster_,
         "n_iter": int(model.n_iter_),
+        "temperature": float(model.temperature_),
         "width": int(encoder.width),
         "imbalance": asdict(model.imbalance_),
         "variant": asdict(model.variant or Variant()),

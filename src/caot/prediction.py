@@ -41,6 +41,11 @@ class FittedModel(Protocol):
         ...
 
     @property
+    def temperature_(self) -> float:
+        """What softens the probabilities; 1 leaves them as the network gives them."""
+        ...
+
+    @property
     def has_own_cluster_(self) -> bool:
         """Whether empty texts have a cluster of their own."""
         ...
@@ -174,7 +179,8 @@ def probabilities(
     with torch.inference_mode():
         for start in range(0, len(vectors), _ROWS):
             rows = torch.tensor(vectors[start : start + _ROWS], device=device)
-            shares[start : start + _ROWS] = networks.predict(rows).exp().cpu().numpy()
+            log_prob = networks.predict(rows) / model.temperature_
+            shares[start : start + _ROWS] = log_prob.softmax(dim=1).cpu().numpy()
     if not model.has_own_cluster_:
         return shares
     own = empty[:, None].astype(np.float32)
