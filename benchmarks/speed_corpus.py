@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from caot import CAOT, Variant
+from caot import CAOT
 from caot.encoders import EmbeddingCache, load_encoder
-from caot.fitting import FitPlan, FitRequest
+from caot.fitting import FitPlan
 from caot.inputs import read_inputs
+from caot.settings import FitSettings
 
 VIEWS = ("text1_10", "text2_10")
 
@@ -123,12 +124,9 @@ def toy_corpus(name: str, n_texts: int, n_topics: int = 4, random_state: int = 0
 def plan_fit(source: Source, corpus: Corpus, **settings: Any) -> FitPlan:  # noqa: ANN401
     """Do all of a fit but the training itself, for the given settings of ``CAOT``."""
     model = CAOT(corpus.n_clusters, encoder=source.encoder, **settings)
-    names = {field.name for field in fields(FitRequest)}
-    chosen = {name: value for name, value in model.get_params(deep=False).items() if name in names}
-    chosen["variant"] = model.variant or Variant()
-    return FitPlan.make(
-        FitRequest(**chosen), read_inputs(corpus.texts, on_empty="error"), corpus.views
-    )
+    chosen = FitSettings.of(model.get_params(deep=False))
+    inputs = read_inputs(corpus.texts, on_empty="error")
+    return FitPlan.make(chosen, model.n_clusters, inputs, corpus.views)
 
 
 @contextmanager

@@ -159,7 +159,7 @@ def _lower_cost(
     plan: FitPlan, tokens: Tokens, agenda: StepsAgenda, seconds: dict[str, NDArray[np.float64]]
 ) -> Record:
     """Return what the frozen layers cost once, and a step's speed with its part of that."""
-    encoder = plan.encoder
+    encoder = plan.prepared.encoder
     assert isinstance(encoder, LayeredEncoder)
     few = tokens.take(np.random.default_rng(0).permutation(len(tokens))[: agenda.n_lower])
     keep_lower(encoder, few.take(range(min(len(few), 32))), memory=np.inf)
@@ -184,8 +184,8 @@ def settled_networks(plan: FitPlan, n_iter: int) -> Networks:
     schedule = plan.config.schedule
     few = Schedule(n_iter, 0, min(schedule.head_iter, n_iter), schedule.batch_size)
     trainer = Trainer(
-        Features(plan.encoder.width),
-        plan.data,
+        Features(plan.prepared.encoder.width),
+        plan.prepared.data,
         replace(plan.config, schedule=few),
         kmeans_labels=plan.kmeans_labels,
     )
@@ -197,10 +197,10 @@ def our_contender(plan: FitPlan, networks: Networks) -> Contender:
     """Return the trainer's own iterations, one at a time, without the loop around them."""
     timed = TimedTransport(plan.config.transport)
     trainer = Trainer(
-        Features(plan.encoder.width) if plan.frozen else plan.encoder,
-        plan.data,
+        plan.prepared.training_encoder,
+        plan.prepared.data,
         replace(plan.config, transport=timed.as_transport()),
-        plan.parameters,
+        plan.prepared.parameters,
         kmeans_labels=plan.kmeans_labels,
     )
     trainer.networks.load_state_dict(networks.state_dict())
@@ -224,7 +224,7 @@ def public_contender(
     # As printed: all ten times ten steps are taken.
     printed = replace(settings, scheme="alternating", outer_tol=0.0, inner_tol=0.0)
     timed = TimedTransport(printed)
-    own = Networks(plan.encoder.width, plan.config)
+    own = Networks(plan.prepared.encoder.width, plan.config)
     own.load_state_dict(networks.state_dict())
     encoder = load_encoder(source.encoder)
     assert isinstance(encoder, TransformerEncoder)

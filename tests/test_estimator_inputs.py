@@ -98,7 +98,7 @@ def test_invalid_parameters_are_refused_before_the_encoder_is_loaded(
     def load(*_: Any, **__: Any) -> None:
         pytest.fail("the encoder was loaded")
 
-    monkeypatch.setattr("caot.fitting.load_encoder", load)
+    monkeypatch.setattr("caot.preparation.load_encoder", load)
     # Python's own comparison of a number with a text does not know the parameter's name.
     with pytest.raises((ValueError, TypeError), match=rf"{name}|'str'|can't multiply"):
         quick(**{name: value}).fit(TEXTS)

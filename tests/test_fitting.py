@@ -13,8 +13,9 @@ from sentence_transformers.base.modules import Normalize
 from caot import CAOT, Variant
 from caot.augment import FeatureNoise
 from caot.encoders import Rows, TransformerEncoder
-from caot.fitting import FitPlan, FitRequest
+from caot.fitting import FitPlan
 from caot.inputs import read_inputs
+from caot.settings import FitSettings
 from caot.training import Schedule
 from caot.transport import AdaptiveTransport, BalancedTransport, ConsistentTransport, Prediction
 from tests.estimator_corpus import corpus, model_folder, vectors
@@ -26,11 +27,9 @@ VIEWS = [text + " new" for text in TEXTS], [text + " old" for text in TEXTS]
 def plan(X: Any = TEXTS, views: Any = None, **changes: Any) -> FitPlan:
     """Return the plan of a fit with the default settings apart from ``changes``."""
     defaults = {"n_clusters": 3, "encoder": str(model_folder()), "augmenter": "word-dropout"}
-    settings = CAOT(**{**defaults, "device": "cpu", **changes}).get_params(deep=False)
-    variant = settings.pop("variant") or Variant()
-    names = [name for name in FitRequest.__dataclass_fields__ if name != "variant"]
-    request = FitRequest(variant=variant, **{name: settings[name] for name in names})
-    return FitPlan.make(request, read_inputs(X, on_empty="error"), views)
+    model = CAOT(**{**defaults, "device": "cpu", **changes})
+    settings = FitSettings.of(model.get_params(deep=False))
+    return FitPlan.make(settings, model.n_clusters, read_inputs(X, on_empty="error"), views)
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +55,7 @@ def test_faithful_mode_solves_as_printed(faithful: FitPlan) -> None:
 
 
 def test_faithful_mode_reads_32_tokens_and_takes_their_mean(faithful: FitPlan) -> None:
-    encoder = faithful.encoder
+    encoder = faithful.prepared.encoder
     assert isinstance(encoder, TransformerEncoder)
     assert encoder.max_length == 32
     assert len(list(encoder.module.children())) == 2
@@ -64,21 +63,22 @@ def test_faithful_mode_reads_32_tokens_and_takes_their_mean(faithful: FitPlan) -
     without = SentenceTransformer(
         modules=[part for part in own.children() if not isinstance(part, Normalize)], device="cpu"
     )
-    vectors = encoder.encode(faithful.data.original)
+    vectors = encoder.encode(faithful.prepared.data.original)
     np.testing.assert_allclose(vectors, without.encode(TEXTS), atol=1e-5)
 
 
 def test_faithful_mode_trains_the_whole_encoder_slowly_and_without_a_scale(
     faithful: FitPlan,
 ) -> None:
-    assert not faithful.frozen
+    assert not faithful.prepared.frozen
     config = faithful.config
     assert config.embedding_scale == 1.0
     assert not config.predict_in_evaluation
     assert config.objective.learning_rate_encoder == 5e-6
     assert config.objective.learning_rate == 5e-4
     # Nothing but the pooler, which the mean does not use, stays as it is.
-    fixed = [n for n, w in faithful.encoder.module.named_parameters() if not w.requires_grad]
+    named = faithful.prepared.encoder.module.named_parameters()
+    fixed = [name for name, weight in named if not weight.requires_grad]
     assert all("pooler" in name for name in fixed)
 
 
@@ -99,7 +99,7 @@ def test_default_mode_has_budgets_that_fit_what_learns(
 
 def test_default_mode_scales_embeddings_to_a_mean_square_of_one() -> None:
     made = plan()
-    scaled = made.config.embedding_scale * made.encoder.encode(TEXTS)
+    scaled = made.config.embedding_scale * made.prepared.encoder.encode(TEXTS)
     assert float(np.square(scaled).mean()) == pytest.approx(1.0, rel=1e-5)
     zeros_but_one = np.zeros((3, 4), dtype=np.float32)
     zeros_but_one[1:, 0] = [1e-20, 2e-20]
@@ -169,7 +169,7 @@ def test_variants_reach_the_trainer() -> None:
 
 
 def test_the_automatic_views_of_a_frozen_encoder_differ() -> None:
-    data = plan(finetune="none", augmenter="auto").data
+    data = plan(finetune="none", augmenter="auto").prepared.data
     original, first, second = data.original, data.first, data.second
     assert isinstance(original, Rows)
     assert isinstance(first, Rows)
@@ -183,22 +183,22 @@ def test_the_automatic_views_of_a_frozen_encoder_differ() -> None:
 
 def test_the_automatic_views_of_vectors_differ() -> None:
     X = vectors()
-    made = plan(X, encoder="auto", augmenter="auto")
-    assert isinstance(made.data.noise, FeatureNoise)
-    rows = np.arange(len(X))
-    first, second = made.data.encode_views(made.encoder, rows, torch.Generator().manual_seed(0))
+    prepared = plan(X, encoder="auto", augmenter="auto").prepared
+    assert isinstance(prepared.data.noise, FeatureNoise)
+    rows, generator = np.arange(len(X)), torch.Generator().manual_seed(0)
+    first, second = prepared.data.encode_views(prepared.encoder, rows, generator)
     assert not torch.equal(first, second)
     assert bool((first != second).any(dim=1).all())
 
 
 def test_given_views_are_the_ones_that_are_encoded() -> None:
-    made = plan(views=VIEWS, finetune="none")
-    for part, texts in ((made.data.first, VIEWS[0]), (made.data.second, VIEWS[1])):
+    prepared = plan(views=VIEWS, finetune="none").prepared
+    for part, texts in ((prepared.data.first, VIEWS[0]), (prepared.data.second, VIEWS[1])):
         assert isinstance(part, Rows)
-        np.testing.assert_allclose(part.values, made.encoder.encode(texts), atol=1e-6)
+        np.testing.assert_allclose(part.values, prepared.encoder.encode(texts), atol=1e-6)
 
 
 def test_a_frozen_run_holds_float32_embeddings() -> None:
-    made = plan(finetune="none")
-    assert made.final_embeddings().dtype == np.float32
-    np.testing.assert_array_equal(made.final_embeddings(), made.encoder.encode(TEXTS))
+    prepared = plan(finetune="none").prepared
+    assert prepared.final_embeddings().dtype == np.float32
+    np.testing.assert_array_equal(prepared.final_embeddings(), prepared.encoder.encode(TEXTS))

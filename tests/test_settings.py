@@ -1,51 +1,101 @@
-"""From what a user sets to the settings of a run."""
+"""Settings: declared once, checked when made, written as JSON, and what they mean for a run."""
 
+import json
 import math
+from dataclasses import fields
+from pathlib import Path
 
+import numpy as np
 import pytest
 
-from caot.settings import (
-    Variant,
-    check_finetune,
-    check_layers,
-    encoder_rate,
-    make_config,
-    make_schedule,
-    make_transport,
-    n_bytes,
-    seconds,
-)
-from caot.training import Objective, Schedule, SimilaritySettings
+from caot import CAOT, Variant
+from caot.augment import FeatureNoise, Views
+from caot.settings import FitSettings, PreparationSettings
+from caot.training import Schedule, SimilaritySettings
 from caot.transport import AdaptiveTransport, BalancedTransport, ConsistentTransport, Prediction
+from tests.fakes import HashEncoder
 
-WEIGHTS = {"epsilon": 0.5, "uniformity": 3.0, "consistency": 7.0}
+WEIGHTS = {"epsilon": 0.5, "consistency": 7.0}
+
+
+def test_the_estimator_has_the_same_settings_with_the_same_defaults():
+    parameters = CAOT().get_params(deep=False)
+    assert set(parameters) == {"n_clusters", *(field.name for field in fields(FitSettings))}
+    assert FitSettings.of(parameters) == FitSettings()
+
+
+def test_settings_are_picked_from_the_parameters_of_an_estimator():
+    parameters = CAOT(5, finetune=2, epsilon=0.5, mode="faithful").get_params(deep=False)
+    assert FitSettings.of(parameters) == FitSettings(finetune=2, epsilon=0.5, mode="faithful")
+    assert PreparationSettings.of(parameters) == PreparationSettings(finetune=2, mode="faithful")
 
 
 @pytest.mark.parametrize(
-    ("budget", "expected"),
+    ("changes", "message"),
     [
-        (None, math.inf),
-        (90, 90.0),
-        (0.5, 0.5),
-        ("90s", 90.0),
-        ("90 sec", 90.0),
-        ("10min", 600.0),
-        (" 1.5 m ", 90.0),
-        ("2h", 7200.0),
-        ("0.5h", 1800.0),
+        ({"batch_size": 1}, "batch_size must be an integer of at least 2, got 1"),
+        ({"max_length": 0}, "max_length must be an integer of at least 1, got 0"),
+        ({"mode": "quick"}, "mode must be one of 'default', 'faithful', got 'quick'"),
+        ({"on_empty": "drop"}, "on_empty must be one of 'error', 'own-cluster', got 'drop'"),
+        ({"augmenter": "no-such"}, "Unknown augmenter 'no-such'"),
+        ({"finetune": 0}, "finetune must be"),
+        ({"device": "abacus"}, "device must be"),
+        ({"time_budget": "soon"}, "time_budget must be"),
+        ({"cache_memory": "much"}, "cache_memory must be"),
+        ({"random_state": -1}, "random_state must be an integer of at least 0"),
     ],
 )
-def test_time_budgets_are_read(budget, expected):
-    assert seconds(budget) == expected
+def test_settings_of_any_method_check_themselves(changes, message):
+    for kind in (PreparationSettings, FitSettings):
+        with pytest.raises(ValueError, match=message):
+            kind(**changes)
 
 
 @pytest.mark.parametrize(
-    "budget", [0, -1, math.nan, True, "", "10", "ten minutes", "0s", "-5s", "5 days", "1h30m", [60]]
+    ("changes", "message"),
+    [
+        ({"imbalance": "odd"}, "imbalance must be one of"),
+        ({"max_iter": 0}, "max_iter must be an integer of at least 1, got 0"),
+        ({"warmup_iter": -1}, "warmup_iter must be an integer of at least 0, got -1"),
+        ({"patience": 1.5}, "patience must be an integer of at least 0, got 1.5"),
+        ({"epsilon": 0.0}, "epsilon must be positive, got 0.0"),
+        ({"consistency": math.inf}, "consistency must be at least 0 and finite, got inf"),
+        ({"contrast_weight": -1.0}, "contrast_weight must be at least 0, got -1.0"),
+        ({"temperature_attention": 0.0}, "temperature_attention must be positive, got 0.0"),
+        ({"learning_rate_encoder": -1.0}, "learning_rate_encoder must be at least 0, got -1.0"),
+    ],
 )
-def test_other_time_budgets_are_refused(budget):
-    with pytest.raises(ValueError, match="such as '10min', '90s' or '2h'") as error:
-        seconds(budget)
-    assert repr(budget) in str(error.value)
+def test_settings_of_the_method_check_themselves(changes, message):
+    with pytest.raises(ValueError, match=message):
+        FitSettings(**changes)
+
+
+def test_a_variant_is_no_other_object():
+    with pytest.raises(TypeError, match=r"variant must be a caot\.Variant, got str"):
+        FitSettings(variant="consistent")
+
+
+def test_settings_are_written_as_json():
+    plain = FitSettings().as_dict()
+    assert list(plain) == [field.name for field in fields(FitSettings)]
+    assert json.loads(json.dumps(plain)) == plain
+    assert FitSettings(**plain) == FitSettings()
+
+
+def test_objects_are_written_as_their_names():
+    def double(texts):
+        return texts, texts
+
+    assert FitSettings(encoder=HashEncoder()).as_dict()["encoder"] == HashEncoder().name
+    assert FitSettings(encoder=Path("some") / "model").as_dict()["encoder"] == "some/model"
+    assert FitSettings(augmenter=FeatureNoise(0.2)).as_dict()["augmenter"] == FeatureNoise().name
+    assert "secret" not in str(FitSettings(augmenter=Views(["secret"], ["secret"])).as_dict())
+    assert FitSettings(augmenter=double).as_dict()["augmenter"].endswith("double")
+    assert type(FitSettings(random_state=np.int64(3)).as_dict()["random_state"]) is int
+    assert FitSettings(variant=Variant(head_iter=7)).as_dict()["variant"]["head_iter"] == 7
+
+
+# Schedules
 
 
 @pytest.mark.parametrize(
@@ -58,15 +108,7 @@ def test_other_time_budgets_are_refused(budget):
     ],
 )
 def test_schedules_by_default(mode, frozen, max_iter, warmup_iter):
-    found = make_schedule(
-        mode,
-        frozen=frozen,
-        n_samples=20_000,
-        max_iter=None,
-        warmup_iter=None,
-        batch_size=200,
-        head_iter=80,
-    )
+    found = FitSettings(mode=mode).schedule(frozen=frozen, n_samples=20_000)
     assert found == Schedule(max_iter, warmup_iter, 80, 200)
 
 
@@ -74,39 +116,45 @@ def test_schedules_by_default(mode, frozen, max_iter, warmup_iter):
     ("n_samples", "max_iter"), [(50, 200), (5_000, 200), (7_500, 300), (10_000, 400), (10**6, 400)]
 )
 def test_few_samples_need_few_iterations(n_samples, max_iter):
-    settings = {"max_iter": None, "warmup_iter": None, "batch_size": 200, "head_iter": 80}
-    found = make_schedule("default", frozen=False, n_samples=n_samples, **settings)
-    assert found.max_iter == max_iter
+    assert FitSettings().schedule(frozen=False, n_samples=n_samples).max_iter == max_iter
 
 
 def test_schedules_as_set():
-    def make(max_iter, warmup_iter):
-        return make_schedule(
-            "default",
-            frozen=True,
-            n_samples=100,
-            max_iter=max_iter,
-            warmup_iter=warmup_iter,
-            batch_size=50,
-            head_iter=0,
+    def make(max_iter, warmup_iter, n_iter=None):
+        settings = FitSettings(
+            max_iter=max_iter, warmup_iter=warmup_iter, batch_size=50, variant=Variant(head_iter=0)
         )
+        return settings.schedule(frozen=True, n_samples=100, n_iter=n_iter)
 
     assert make(50, None) == Schedule(50, 15, 0, 50)  # the share of the warm-up is kept
     assert make(None, 0) == Schedule(1000, 0, 0, 50)
     assert make(20, 5) == Schedule(20, 5, 0, 50)
     assert make(1, None) == Schedule(1, 0, 0, 50)
+    assert make(50, None, n_iter=40) == Schedule(40, 12, 0, 50)
+
+
+def test_a_warm_up_ends_before_the_training():
+    with pytest.raises(ValueError, match="warmup_iter must lie between 0 and max_iter - 1 = 9"):
+        FitSettings(max_iter=10, warmup_iter=10).schedule(frozen=True, n_samples=100)
+
+
+# Parts of the trainer
 
 
 def test_step_sizes_of_the_encoder():
-    assert encoder_rate("faithful", "all") == encoder_rate("faithful", 2) == 5e-6
-    assert encoder_rate("default", "all") == 2e-5
-    assert encoder_rate("default", 2) == 1e-4
+    def rate(layers, **settings):
+        return FitSettings(**settings).objective(layers).learning_rate_encoder
+
+    assert rate("all", mode="faithful") == rate(2, mode="faithful") == 5e-6
+    assert rate("all") == 2e-5
+    assert rate(2) == 1e-4
+    assert rate(2, learning_rate_encoder=0.0, mode="faithful") == 0.0
 
 
 @pytest.mark.parametrize(("mode", "scheme"), [("default", "joint"), ("faithful", "alternating")])
 def test_a_transport_for_each_kind_of_pseudo_labels(mode, scheme):
     def make(kind):
-        return make_transport(mode, Variant(pseudo_labels=kind), **WEIGHTS)
+        return FitSettings(mode=mode, variant=Variant(pseudo_labels=kind), **WEIGHTS).transport(3.0)
 
     assert make("prediction") == Prediction()
     assert make("balanced") == BalancedTransport(0.5, scheme=scheme)
@@ -114,7 +162,7 @@ def test_a_transport_for_each_kind_of_pseudo_labels(mode, scheme):
 
 
 def test_the_consistent_transport_of_each_mode():
-    assert make_transport("default", Variant(), **WEIGHTS) == ConsistentTransport(0.5, 3.0, 7.0)
+    assert FitSettings(**WEIGHTS).transport(3.0) == ConsistentTransport(0.5, 3.0, 7.0)
     as_printed = ConsistentTransport(
         0.5,
         3.0,
@@ -125,51 +173,42 @@ def test_the_consistent_transport_of_each_mode():
         outer_tol=0.0,
         inner_tol=0.0,
     )
-    assert make_transport("faithful", Variant(), **WEIGHTS) == as_printed
+    assert FitSettings(mode="faithful", **WEIGHTS).transport(3.0) == as_printed
 
 
 def test_a_variant_overrules_the_mode():
-    joint = make_transport("faithful", Variant(scheme="joint"), **WEIGHTS)
+    joint = FitSettings(mode="faithful", variant=Variant(scheme="joint"), **WEIGHTS).transport(3.0)
     assert joint == ConsistentTransport(0.5, 3.0, 7.0)
-    alternating = make_transport("default", Variant(scheme="alternating"), **WEIGHTS)
+    alternating = FitSettings(variant=Variant(scheme="alternating"), **WEIGHTS).transport(3.0)
     assert (alternating.scheme, alternating.inner_tol) == ("alternating", 0.0)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"pseudo_labels": "sinkhorn"}, "pseudo_labels must be one of 'consistent', .* 'sinkhorn'"),
-        ({"similarity": "all"}, "similarity must be one of 'both', .* got 'all'"),
-        ({"uniformity_scale": 0.0}, "uniformity_scale must be positive, got 0.0"),
-        ({"uniformity_scale": math.inf}, "uniformity_scale must be positive, got inf"),
-        ({"uniformity_scale": math.nan}, "uniformity_scale must be positive, got nan"),
-    ],
-)
-def test_variants_that_cannot_be_are_refused(changes, message):
-    with pytest.raises(ValueError, match=message):
-        Variant(**changes)
-
-
 def config(mode="default", *, frozen=True, on_gpu=False, patience=None, **changes):
-    return make_config(
+    settings = FitSettings(
         mode=mode,
         variant=Variant(**changes),
-        n_clusters=4,
-        schedule=Schedule(10, 3),
-        objective=Objective(contrast_weight=2.0),
-        transport=Prediction(),
-        embedding_scale=5.0,
-        frozen=frozen,
-        on_gpu=on_gpu,
+        contrast_weight=2.0,
         patience=patience,
         random_state=9,
+        **WEIGHTS,
+    )
+    return settings.config(
+        4,
+        Schedule(10, 3),
+        layers="none" if frozen else "all",
+        uniformity=3.0,
+        embedding_scale=5.0,
+        on_gpu=on_gpu,
     )
 
 
 def test_a_config_holds_what_it_was_given():
     found = config(attention="transformer", kmeans_restarts=3)
     assert (found.n_clusters, found.random_state) == (4, 9)
-    assert (found.schedule, found.transport) == (Schedule(10, 3), Prediction())
+    assert (found.schedule, found.transport) == (
+        Schedule(10, 3),
+        ConsistentTransport(0.5, 3.0, 7.0),
+    )
     assert found.objective.contrast_weight == 2.0
     assert (found.attention, found.kmeans_restarts) == ("transformer", 3)
 
@@ -192,12 +231,6 @@ def test_the_mode_decides_on_dropout_and_scale():
     assert config("faithful").embedding_scale == 1.0
 
 
-@pytest.mark.parametrize("spec", ["all", 2])
-def test_vectors_cannot_be_fine_tuned(spec):
-    with pytest.raises(ValueError, match="vectors have none: use 'none'"):
-        check_layers(spec, 0)
-
-
 @pytest.mark.parametrize(
     ("mode", "frozen", "given", "expected"),
     [
@@ -218,36 +251,3 @@ def test_half_precision_on_a_gpu_in_default_mode_alone():
     assert not config("default", frozen=False, on_gpu=False).mixed_precision
     assert not config("default", frozen=True, on_gpu=True).mixed_precision
     assert not config("faithful", frozen=False, on_gpu=True).mixed_precision
-
-
-def test_more_layers_than_there_are_cannot_be_trained():
-    with pytest.raises(ValueError, match="finetune=7 is more than the encoder's 6 layers"):
-        check_layers(7, 6)
-
-
-def test_layers_that_can_be_trained():
-    for spec in ("auto", "none"):
-        check_layers(spec, 0)
-    for spec in ("auto", "none", "all", 2):
-        check_layers(spec, 6)
-
-
-@pytest.mark.parametrize(
-    ("size", "expected"), [(0, 0.0), (1500, 1500.0), ("500MB", 5e8), (" 1.5 gb ", 1.5e9)]
-)
-def test_sizes_in_bytes(size, expected):
-    assert n_bytes(size) == expected
-
-
-@pytest.mark.parametrize("size", [-1, "2", "GB", "2 parsecs", None, True])
-def test_sizes_that_are_none(size):
-    with pytest.raises(ValueError, match="cache_memory must be bytes or a text such as '500MB'"):
-        n_bytes(size)
-
-
-def test_fine_tuning_is_a_name_or_a_number_of_layers():
-    for spec in ("auto", "all", "none", 1, 12):
-        check_finetune(spec)
-    for spec in ("some", 0, -1, True, 1.5, None):
-        with pytest.raises(ValueError, match="'auto', 'all', 'none' or a number of top layers"):
-            check_finetune(spec)

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from caot import CAOT, Variant, fitting
+from caot import CAOT, Variant, preparation
 from caot.effort import Workload
 from caot.encoders import Activations, Deferred, Tokens, TransformerEncoder
 from caot.training import EndReason, Finished, Stage, Stopping
@@ -68,33 +68,33 @@ def test_kept_lower_layers_change_nothing(
     encoder: TransformerEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = fit(encoder, finetune=1)
-    monkeypatch.setattr(fitting, "keep_lower", lambda enc, part, **_: Deferred(enc, part))
+    monkeypatch.setattr(preparation, "keep_lower", lambda enc, part, **_: Deferred(enc, part))
     same_result(kept, fit(encoder, finetune=1), atol=1e-2)
 
 
 def test_lower_layers_are_kept_where_texts_come_again() -> None:
     again = plan(views=VIEWS, finetune=1, max_iter=10, batch_size=20)
     once = plan(views=VIEWS, finetune=1, max_iter=1, warmup_iter=0, batch_size=20)
-    assert isinstance(again.data.original, Activations)
-    assert again.data.original.values.dtype == np.float16
-    assert isinstance(once.data.original, Deferred)
+    assert isinstance(again.prepared.data.original, Activations)
+    assert again.prepared.data.original.values.dtype == np.float16
+    assert isinstance(once.prepared.data.original, Deferred)
 
 
 def test_faithful_mode_keeps_no_lower_layers() -> None:
     made = plan(views=VIEWS, finetune=1, mode="faithful")
-    assert isinstance(made.data.original, Tokens)
+    assert isinstance(made.prepared.data.original, Tokens)
     assert not made.config.head_on_originals
     assert made.config.stopping.patience == 0
 
 
 def test_more_than_the_memory_goes_to_a_file() -> None:
-    small = plan(views=VIEWS, finetune=1, cache_memory="0MB")
-    large = plan(views=VIEWS, finetune=1, cache_memory="1GB")
-    assert isinstance(small.data.original, Activations)
-    assert isinstance(small.data.original.values, np.memmap)
-    assert isinstance(large.data.original, Activations)
-    assert not isinstance(large.data.original.values, np.memmap)
-    np.testing.assert_array_equal(small.data.original.values, large.data.original.values)
+    small = plan(views=VIEWS, finetune=1, cache_memory="0MB").prepared.data.original
+    large = plan(views=VIEWS, finetune=1, cache_memory="1GB").prepared.data.original
+    assert isinstance(small, Activations)
+    assert isinstance(small.values, np.memmap)
+    assert isinstance(large, Activations)
+    assert not isinstance(large.values, np.memmap)
+    np.testing.assert_array_equal(small.values, large.values)
 
 
 def test_auto_says_what_it_chose_and_why(caplog: pytest.LogCaptureFixture) -> None:

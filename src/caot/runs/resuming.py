@@ -18,7 +18,7 @@ _OPTIONS = {
     "n_examples": "--examples",
 }
 # They change nothing in the training, and an endpoint that failed must be put right.
-_FREE = ("checkpoint_every", "endpoint")
+_FREE = ("cache_memory", "checkpoint_every", "endpoint", "verbose")
 
 
 def check_same(begun: Mapping[str, Any], asked: Mapping[str, Any]) -> None:

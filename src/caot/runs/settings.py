@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any, Literal
 
-from caot.imbalance import ImbalanceSpec
 from caot.runs.describing import Describing, Endpoint
 from caot.runs.errors import RunError
-from caot.settings import FineTune, check_finetune, seconds
+from caot.settings import FitSettings
 
 CHECKPOINT_EVERY = 20
 
 
 @dataclass(frozen=True, slots=True)
-class RunSettings:
-    """Settings of a run; those with the names of `caot.CAOT`'s parameters are its.
+class RunSettings(FitSettings):
+    """Settings of a run: those of the fit, by the names of `caot.CAOT`'s parameters, and its own.
 
     Parameters
     ----------
     n_clusters
         A number, or "auto" for the best of a curve over K.
+    encoder
+        As in `caot.CAOT`, but always by its name: a run must be able to go on.
     min_confidence
         Texts with less confidence get the cluster −1.
     describing
@@ -34,15 +35,8 @@ class RunSettings:
     """
 
     n_clusters: int | Literal["auto"]
+    _: KW_ONLY
     encoder: str = "auto"
-    finetune: FineTune = "auto"
-    imbalance: ImbalanceSpec = "auto"
-    max_iter: int | None = None
-    max_length: int | None = None
-    on_empty: Literal["error", "own-cluster"] = "error"
-    time_budget: float | str | None = None
-    device: str | None = None
-    random_state: int = 0
     min_confidence: float | None = None
     describing: Describing = field(default_factory=Describing)
     endpoint: Endpoint | None = None
@@ -56,27 +50,16 @@ class RunSettings:
         if self.min_confidence is not None and not 0 <= self.min_confidence <= 1:
             msg = f"the least confidence is {self.min_confidence}: give a number from 0 to 1"
             raise RunError(msg)
-        check_finetune(self.finetune)
-        seconds(self.time_budget)
+        FitSettings.__post_init__(self)
 
     def parameters(self, n_clusters: int) -> dict[str, Any]:
         """Return the parameters of `caot.CAOT`."""
-        return {
-            "n_clusters": n_clusters,
-            "encoder": self.encoder,
-            "finetune": self.finetune,
-            "imbalance": self.imbalance,
-            "max_iter": self.max_iter,
-            "max_length": self.max_length,
-            "on_empty": self.on_empty,
-            "time_budget": self.time_budget,
-            "device": self.device,
-            "random_state": self.random_state,
-        }
+        names = [one.name for one in fields(FitSettings)]
+        return {"n_clusters": n_clusters, **{name: getattr(self, name) for name in names}}
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything by name, ready for JSON; of an endpoint no key."""
-        plain = asdict(self)
+        plain = {"n_clusters": self.n_clusters, **FitSettings.as_dict(self)}
         if plain["endpoint"] is not None:
             del plain["endpoint"]["api_key"]
         return plain

@@ -1,0 +1,101 @@
+"""What a method learns from, whatever the method: encoder, layers, views, tokens, embeddings."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import numpy as np
+import pytest
+
+from caot.augment import FeatureNoise
+from caot.encoders import Activations, Deferred, Features, Rows, Tokens
+from caot.inputs import check_views, read_inputs
+from caot.preparation import Preparation, choose_layers, load, prepare
+from caot.settings import PreparationSettings
+from tests.estimator_corpus import N_TOPICS, corpus, model_folder, vectors
+from tests.fakes import HashEncoder
+
+TEXTS, TOPICS = corpus()
+VIEWS = [text + " new" for text in TEXTS], [text + " old" for text in TEXTS]
+
+
+def prepared(X: Any = TEXTS, views: Any = VIEWS, n_iter: int = 50, **changes: Any) -> Preparation:
+    """Return what a method with these settings would learn from."""
+    settings = PreparationSettings(**{"encoder": str(model_folder()), "device": "cpu", **changes})
+    inputs = read_inputs(X, on_empty=settings.on_empty)
+    given = None if views is None else check_views(views, inputs)
+    loaded = load(settings, inputs)
+    choice = choose_layers(settings, loaded, n_iter)
+    return prepare(settings, loaded, choice.layers, given, n_iter=choice.n_iter or n_iter)
+
+
+def test_a_frozen_encoder_gives_embeddings_once_and_for_all() -> None:
+    made = prepared(finetune="none")
+    assert made.frozen
+    assert made.parameters == []
+    assert isinstance(made.training_encoder, Features)
+    assert isinstance(made.data.original, Rows)
+    np.testing.assert_array_equal(made.vectors, made.encoder.encode(TEXTS))
+    assert made.final_embeddings() is made.embeddings
+
+
+@pytest.mark.parametrize(("finetune", "kind"), [("all", Tokens), (1, Activations)])
+def test_an_encoder_that_learns_gives_what_its_trained_layers_read(
+    finetune: Any, kind: type
+) -> None:
+    made = prepared(finetune=finetune)
+    assert (made.frozen, made.layers, made.embeddings) == (False, finetune, None)
+    assert made.parameters
+    assert made.training_encoder is made.encoder
+    for part in (made.data.original, made.data.first, made.data.second):
+        assert isinstance(part, kind)
+        assert len(part) == len(TEXTS)
+    np.testing.assert_allclose(made.vectors, made.final_embeddings(), atol=1e-2)
+
+
+def test_nothing_is_kept_of_texts_that_come_once() -> None:
+    made = prepared(finetune=1, n_iter=1, batch_size=20)
+    assert isinstance(made.data.original, Deferred)
+
+
+def test_a_method_may_take_the_layers_that_fit_its_iterations(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "caot")
+    assert prepared().layers == 2
+    assert "finetune=2: about 0 s" in caplog.text
+    assert prepared(time_budget=1e-6).layers == "none"
+
+
+@pytest.mark.parametrize("finetune", ["none", 1])
+def test_empty_texts_are_embedded_but_not_learned_from(finetune: Any) -> None:
+    texts = [TEXTS[0], "", *TEXTS[1:], " "]
+    made = prepared(
+        texts, None, finetune=finetune, augmenter="word-dropout", on_empty="own-cluster"
+    )
+    assert len(made.data) == len(made.vectors) == len(TEXTS)
+    assert len(made.final_embeddings()) == len(texts)
+    np.testing.assert_allclose(made.vectors, made.encoder.encode(TEXTS), atol=1e-2)
+
+
+def test_vectors_get_noise_for_views() -> None:
+    made = prepared(vectors(), None, encoder="auto")
+    assert isinstance(made.encoder, Features)
+    assert isinstance(made.data.noise, FeatureNoise)
+    assert made.data.first is None
+
+
+def test_an_encoder_of_the_user_stays_as_it_is() -> None:
+    own = HashEncoder()
+    made = prepared(encoder=own, finetune="all")
+    assert made.encoder is not own
+    assert made.encoder.fingerprint == own.fingerprint
+
+
+def test_kmeans_starts_from_the_embeddings() -> None:
+    made = prepared(vectors(), None, encoder="auto")
+    labels = made.kmeans_labels(N_TOPICS, n_init=2, random_state=3)
+    assert labels.shape == TOPICS.shape
+    pairs = set(zip(labels.tolist(), TOPICS.tolist(), strict=True))
+    assert len(pairs) == N_TOPICS
