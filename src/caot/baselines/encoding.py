@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import copy
 import os
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from caot.encoders import EmbeddingCache, Encoder, Features, load_encoder
+from caot.encoders.availability import is_offline
 from caot.inputs import Inputs
-
-EncoderSpec: TypeAlias = str | os.PathLike[str] | Encoder
+from caot.settings import EncoderSpec
 
 
 def open_encoder(
@@ -23,8 +22,7 @@ def open_encoder(
         return Features(device=device or "cpu")
     if not isinstance(spec, str | os.PathLike):
         return copy.deepcopy(load_encoder(spec))
-    offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
-    return load_encoder(spec, max_length=max_length, device=device, local_files_only=offline)
+    return load_encoder(spec, max_length=max_length, device=device, local_files_only=is_offline())
 
 
 def embed(encoder: Encoder, inputs: Inputs, *, progress: bool) -> NDArray[np.float32]:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from caot.baselines.base import Baseline, Vectors, Views
-from caot.baselines.encoding import EncoderSpec, embed, open_encoder
+from caot.baselines.encoding import embed, open_encoder
 from caot.baselines.heads import Head
 from caot.inputs import Inputs
+from caot.settings import EncoderSpec
 from caot.training import Callback
 
 

@@ -123,30 +123,37 @@ class StudentT(Head):
         Number and length of the centres.
     alpha : float
         Degrees of freedom; 1 in DEC.
+    scale : float
+        Multiplies vectors and centres.
     """
 
-    def __init__(self, n_clusters: int, width: int, alpha: float = 1.0) -> None:
+    def __init__(self, n_clusters: int, width: int, alpha: float = 1.0, scale: float = 1.0) -> None:
         super().__init__()
-        self.n_clusters, self.width, self.alpha = n_clusters, width, alpha
+        self.n_clusters, self.width, self.alpha, self.scale = n_clusters, width, alpha, scale
         self.centers = nn.Parameter(torch.zeros(n_clusters, width))
 
     @classmethod
-    def at(cls, centers: Vectors, alpha: float = 1.0) -> StudentT:
-        """Return the head that starts at the given centres (k, width)."""
-        head = cls(centers.shape[0], centers.shape[1], alpha)
+    def at(cls, centers: Vectors, alpha: float = 1.0, scale: float = 1.0) -> StudentT:
+        """Return the head that starts at the given centres (k, width), not scaled yet."""
+        head = cls(centers.shape[0], centers.shape[1], alpha, scale)
         with torch.no_grad():
-            head.centers.copy_(torch.from_numpy(np.asarray(centers)))
+            head.centers.copy_(scale * torch.from_numpy(np.asarray(centers)))
         return head
 
     def predict(self, embeddings: Tensor) -> Tensor:
         """Return log q, (n, k)."""
         power = -(self.alpha + 1) / 2
-        far = torch.log1p(squared_distances(embeddings, self.centers) / self.alpha)
-        return torch.log_softmax(power * far, dim=1)
+        far = squared_distances(self.scale * embeddings, self.centers)
+        return torch.log_softmax(power * torch.log1p(far / self.alpha), dim=1)
 
     def arguments(self) -> Arguments:
         """Return what the head is made with."""
-        return {"n_clusters": self.n_clusters, "width": self.width, "alpha": self.alpha}
+        return {
+            "n_clusters": self.n_clusters,
+            "width": self.width,
+            "alpha": self.alpha,
+            "scale": self.scale,
+        }
 
 
 class ClusterNetwork(Head):
@@ -155,10 +162,13 @@ class ClusterNetwork(Head):
     ``scale`` gives vectors of all encoders a mean square of one, as in `caot.training.Networks`.
     """
 
-    def __init__(self, n_clusters: int, width: int, scale: float = 1.0) -> None:
+    def __init__(
+        self, n_clusters: int, width: int, scale: float = 1.0, dropout: float = 0.5
+    ) -> None:
         super().__init__()
         self.n_clusters, self.width, self.scale = n_clusters, width, scale
-        self.network = ClusteringNetwork(width, n_clusters)
+        self.dropout = dropout
+        self.network = ClusteringNetwork(width, n_clusters, dropout)
 
     def predict(self, embeddings: Tensor) -> Tensor:
         """Return log P, (n, k)."""
@@ -167,7 +177,43 @@ class ClusterNetwork(Head):
 
     def arguments(self) -> Arguments:
         """Return what the head is made with."""
-        return {"n_clusters": self.n_clusters, "width": self.width, "scale": self.scale}
+        return {
+            "n_clusters": self.n_clusters,
+            "width": self.width,
+            "scale": self.scale,
+            "dropout": self.dropout,
+        }
+
+
+class Prototypes(Head):
+    """Shares by the cosine with prototypes that learn."""
+
+    def __init__(self, n_clusters: int, width: int, temperature: float = 0.1) -> None:
+        super().__init__()
+        self.n_clusters, self.width, self.temperature = n_clusters, width, temperature
+        self.prototypes = nn.Parameter(torch.zeros(n_clusters, width))
+
+    @classmethod
+    def at(cls, centers: Vectors, temperature: float) -> Prototypes:
+        """Return the head that starts at the directions of the given centres (k, width)."""
+        head = cls(centers.shape[0], centers.shape[1], temperature)
+        with torch.no_grad():
+            head.prototypes.copy_(nn.functional.normalize(torch.from_numpy(centers), dim=1))
+        return head
+
+    def predict(self, embeddings: Tensor) -> Tensor:
+        """Return log P, (n, k)."""
+        unit = nn.functional.normalize(embeddings, dim=1)
+        cosines = unit @ nn.functional.normalize(self.prototypes, dim=1).T
+        return torch.log_softmax(cosines / self.temperature, dim=1)
+
+    def arguments(self) -> Arguments:
+        """Return what the head is made with."""
+        return {
+            "n_clusters": self.n_clusters,
+            "width": self.width,
+            "temperature": self.temperature,
+        }
 
 
 def squared_distances(rows: Tensor, centers: Tensor) -> Tensor:

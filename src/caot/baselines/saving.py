@@ -10,7 +10,14 @@ import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 
-from caot.baselines.heads import Centroids, ClusterNetwork, Head, Similarities, StudentT
+from caot.baselines.heads import (
+    Centroids,
+    ClusterNetwork,
+    Head,
+    Prototypes,
+    Similarities,
+    StudentT,
+)
 from caot.baselines.remembered import Remembered
 from caot.persistence import (
     CONFIG_FILE,
@@ -28,7 +35,8 @@ if TYPE_CHECKING:
 WEIGHTS_FILE = "caot_method.safetensors"
 
 _HEADS: dict[str, type[Head]] = {
-    kind.__name__: kind for kind in (Centroids, Similarities, StudentT, ClusterNetwork, Remembered)
+    kind.__name__: kind
+    for kind in (Centroids, Similarities, StudentT, ClusterNetwork, Prototypes, Remembered)
 }
 _FITTED_ARRAYS = ("labels_", "cluster_centers_", "cluster_sizes_")
 
