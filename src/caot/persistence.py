@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -45,6 +46,11 @@ class ModelFormatError(ValueError):
 
 def save(model: CAOT, folder: Path, *, overwrite: bool) -> None:
     """Write ``model`` to ``folder``, all or nothing."""
+    replace_folder(folder, lambda fresh: _write(model, fresh), overwrite=overwrite)
+
+
+def replace_folder(folder: Path, write: Callable[[Path], None], *, overwrite: bool) -> None:
+    """Let ``write`` fill a new folder, then put it in the place of ``folder``, all or nothing."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         if not overwrite:
             msg = f"{folder} exists and is not empty: choose another folder, or pass overwrite=True"
@@ -55,7 +61,10 @@ def save(model: CAOT, folder: Path, *, overwrite: bool) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
     try:
-        _write(model, fresh)
+        write(fresh)
+        for path in fresh.rglob("*"):
+            if path.is_file():
+                sync(path)
         fresh.chmod(0o755)
         _swap(fresh, folder)
     finally:
@@ -91,10 +100,10 @@ def locate(
 
 def load(kind: type[Model], folder: Path, *, device: str | None) -> Model:
     """Read a saved model."""
-    config = _read_config(folder)
+    config = read_config(folder)
     variant = Variant(**config["variant"])
     model = kind(**config["parameters"], variant=variant, device=device)
-    encoder = _load_encoder(folder, device, config.get("max_chunks"))
+    encoder = load_saved_encoder(folder, device, config.get("max_chunks"))
     with safe_open(folder / NETWORKS_FILE, framework="pt") as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     shape = TrainingConfig(n_clusters=config["n_clusters"], attention=config["attention"])
@@ -135,9 +144,6 @@ def _write(model: CAOT, folder: Path) -> None:
     text = json.dumps(_config(model), indent=2, sort_keys=True)
     (folder / CONFIG_FILE).write_text(text + "\n", encoding="utf-8")
     (folder / "README.md").write_text(model_card(model), encoding="utf-8")
-    for path in folder.rglob("*"):
-        if path.is_file():
-            sync(path)
 
 
 def _config(model: CAOT) -> dict[str, Any]:
@@ -155,11 +161,11 @@ def _config(model: CAOT) -> dict[str, Any]:
         "width": int(encoder.width),
         "imbalance": asdict(model.imbalance_),
         "variant": asdict(model.variant or Variant()),
-        "parameters": _plain_parameters(model),
+        "parameters": plain_parameters(model),
     }
 
 
-def _plain_parameters(model: CAOT) -> dict[str, Any]:
+def plain_parameters(model: Any) -> dict[str, Any]:  # noqa: ANN401 - any estimator
     """Return the parameters that JSON can hold; an encoder or augmenter object is left out."""
     parameters = model.get_params(deep=False)
     plain = {n: v.item() if isinstance(v, np.generic) else v for n, v in parameters.items()}
@@ -174,7 +180,8 @@ def library_versions() -> dict[str, str]:
     return {"caot": caot.__version__, **{name: version(name) for name in names}}
 
 
-def _read_config(folder: Path) -> dict[str, Any]:
+def read_config(folder: Path) -> dict[str, Any]:
+    """Return what a saved model says about itself, after a check of its format."""
     path = folder / CONFIG_FILE
     if not path.is_file():
         msg = f"{folder} is not a saved model: it has no {CONFIG_FILE}"
@@ -193,7 +200,8 @@ def _read_config(folder: Path) -> dict[str, Any]:
     return config
 
 
-def _load_encoder(folder: Path, device: str | None, max_chunks: int | None) -> Encoder:
+def load_saved_encoder(folder: Path, device: str | None, max_chunks: int | None = None) -> Encoder:
+    """Return the encoder of a saved model, which read long texts in so many chunks, if any."""
     if (folder / FEATURES_FILE).is_file():
         return Features.load(folder, device=device or "cpu")
     from caot.encoders import TransformerEncoder  # noqa: PLC0415 - brings in transformers

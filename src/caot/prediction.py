@@ -179,8 +179,10 @@ def probabilities(
     with torch.inference_mode():
         for start in range(0, len(vectors), _ROWS):
             rows = torch.tensor(vectors[start : start + _ROWS], device=device)
-            log_prob = networks.predict(rows) / model.temperature_
-            shares[start : start + _ROWS] = log_prob.softmax(dim=1).cpu().numpy()
+            log_prob = networks.predict(rows)
+            if model.temperature_ != 1:
+                log_prob = (log_prob / model.temperature_).log_softmax(dim=1)
+            shares[start : start + _ROWS] = log_prob.exp().cpu().numpy()
     if not model.has_own_cluster_:
         return shares
     own = empty[:, None].astype(np.float32)

@@ -1,0 +1,148 @@
+"""ESimCSE: SimCSE with repeated words and negatives from a momentum queue."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from caot.augment import FeatureNoise, TextViews
+from caot.augment.protocol import augment_distinct
+from caot.augment.words import check_rate, draw_words, split_words, text_generator
+from caot.baselines.base import Views
+from caot.baselines.losses import info_nce
+from caot.baselines.representation import Representation
+from caot.baselines.simcse import Contrast
+from caot.baselines.trained import TrainedMethod
+from caot.baselines.training import Losses, Objective
+from caot.encoders import Encoder
+from caot.inputs import Inputs
+from caot.settings import AugmenterSpec
+
+
+@dataclass(frozen=True, slots=True)
+class WordRepetition:
+    """The text itself, and the text with some words said twice, so that lengths differ.
+
+    Up to max(2, rate × words) words, a number drawn anew for each text, are repeated in place.
+    """
+
+    rate: float = 0.32
+    name: ClassVar[str] = "word-repetition"
+    identical: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_rate(self.rate)
+
+    def __call__(
+        self,
+        texts: Sequence[str],
+        *,
+        encoder: Encoder | None = None,
+        random_state: int = 0,
+        progress: bool = False,
+    ) -> TextViews:
+        """Return the texts and their repetitive twins."""
+        return augment_distinct(
+            texts, lambda given: (given, [self._repeated(text, random_state) for text in given])
+        )
+
+    def _repeated(self, text: str, random_state: int) -> str:
+        words = split_words(text)
+        generator = text_generator(random_state, self.name, text)
+        most = min(len(words), max(2, int(self.rate * len(words))))
+        count = int(generator.integers(0, most + 1))
+        for word in reversed(draw_words(words, count, generator) if count else []):
+            text = f"{text[: word.end]} {text[word.start :]}"
+        return text
+
+
+class MomentumContrast(Contrast):
+    """InfoNCE with further negatives: what a slow twin of the encoder made of earlier batches.
+
+    The twin's parameters follow the encoder's, θ' ← m θ' + (1 − m) θ, after each step.
+    """
+
+    def __init__(
+        self, source: Representation, temperature: float, momentum: float, queue_size: int
+    ) -> None:
+        super().__init__(source, temperature)
+        self.momentum, self.queue_size = momentum, queue_size
+        self.twin = source.copy()
+        self.twin.set_mode(training=False)
+        self.queue = torch.empty(0, source.width, device=source.device)
+        self._newest: NDArray[np.int64] | None = None
+
+    def losses(self, rows: NDArray[np.int64], iteration: int) -> Losses:
+        """Return the contrast of a batch."""
+        v1, v2 = self.source.views(rows)
+        self._newest = rows
+        others = self.queue if len(self.queue) else None
+        return Losses(contrast=info_nce(v1, v2, self.temperature, others))
+
+    def stepped(self) -> None:
+        """Let the twin follow, and let the queue take in its vectors of the batch."""
+        pairs = zip(_weights(self.twin), _weights(self.source), strict=True)
+        with torch.no_grad():
+            for slow, fast in pairs:
+                slow.lerp_(fast, 1 - self.momentum)
+            assert self._newest is not None  # losses come before a step
+            fresh = self.twin.originals(self._newest)
+        self.queue = torch.cat([fresh, self.queue])[: self.queue_size]
+
+
+def _weights(source: Representation) -> list[Tensor]:
+    own = [] if source.adapter is None else list(source.adapter.parameters())
+    return [*source.encoder.module.parameters(), *own]
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ESimCSE(TrainedMethod):
+    """SimCSE whose positives differ in length and whose negatives are more than the batch.
+
+    The original repeats subwords; here words are repeated, which any encoder can read. Views that
+    are given have no part in it. Vectors cannot be lengthened: they get SimCSE's dropout.
+
+    Parameters
+    ----------
+    temperature
+        Of InfoNCE.
+    repetition
+        Share of words that may be repeated.
+    queue
+        Length of the queue of negatives, in batches.
+    momentum
+        How slowly the twin that fills the queue follows the encoder.
+
+    Notes
+    -----
+    Further parameters are those of :class:`~caot.baselines.trained.TrainedMethod`.
+
+    References
+    ----------
+    Wu, Gao, Lin, Han, Wang and Hu. ESimCSE: Enhanced Sample Building Method for Contrastive
+    Learning of Unsupervised Sentence Embedding. COLING 2022.
+    """
+
+    batch_size: int = 64
+    temperature: float = 0.05
+    repetition: float = 0.32
+    queue: float = 2.5
+    momentum: float = 0.995
+
+    def _objective(self, source: Representation, n_iter: int) -> Objective:
+        size = round(self.queue * min(self.batch_size, len(source)))
+        return MomentumContrast(source, self.temperature, self.momentum, size)
+
+    def _views_for(self, inputs: Inputs, views: Views | None) -> tuple[Any, Any] | None:
+        return None
+
+    def _augmenter_for(self, inputs: Inputs, *, frozen: bool) -> AugmenterSpec:
+        if inputs.is_vectors:
+            return FeatureNoise(scale=0.0, dropout=0.1)
+        return WordRepetition(self.repetition)

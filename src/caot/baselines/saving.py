@@ -1,0 +1,107 @@
+"""Saved methods: weights and labels in safetensors, settings in JSON, the encoder beside them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import torch
+from safetensors.torch import load_file, save_file
+
+from caot.baselines.heads import (
+    Centroids,
+    ClusterNetwork,
+    Head,
+    Prototypes,
+    Similarities,
+    StudentT,
+)
+from caot.baselines.remembered import Remembered
+from caot.persistence import (
+    CONFIG_FILE,
+    FORMAT_VERSION,
+    ModelFormatError,
+    library_versions,
+    plain_parameters,
+    read_config,
+    replace_folder,
+)
+
+if TYPE_CHECKING:
+    from caot.baselines.base import Baseline
+
+WEIGHTS_FILE = "caot_method.safetensors"
+
+_HEADS: dict[str, type[Head]] = {
+    kind.__name__: kind
+    for kind in (Centroids, Similarities, StudentT, ClusterNetwork, Prototypes, Remembered)
+}
+_FITTED_ARRAYS = ("labels_", "cluster_centers_", "cluster_sizes_")
+
+Model = TypeVar("Model", bound="Baseline")
+
+
+def save(model: Baseline, folder: Path, *, overwrite: bool) -> None:
+    """Write ``model`` to ``folder``, all or nothing."""
+    replace_folder(folder, lambda fresh: _write(model, fresh), overwrite=overwrite)
+
+
+def load(kind: type[Model], folder: Path, *, device: str | None) -> Model:
+    """Read a saved method; its class must be ``kind`` or derive from it."""
+    config = read_config(folder)
+    if "method" not in config:
+        msg = f"{folder} holds no baseline: load it with caot.CAOT.from_pretrained"
+        raise ModelFormatError(msg)
+    found = _class(config["method"])
+    if not issubclass(found, kind):
+        msg = f"{folder} holds a {found.__name__}, not a {kind.__name__}: "
+        msg += f"load it with {found.__name__}.from_pretrained"
+        raise ModelFormatError(msg)
+    model = found(**config["parameters"])
+    if device is not None and "device" in model.get_params(deep=False):
+        model.set_params(device=device)
+    tensors = load_file(folder / WEIGHTS_FILE)
+    head = _HEADS[config["head"]](**config["head_arguments"])
+    prefix = "head."
+    head.load_state_dict(
+        {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
+    )
+    model.encoder_ = found._load_encoder(folder, device)
+    place = next(getattr(model.encoder_, "module", head).parameters(), torch.empty(0)).device
+    model.networks_ = head.eval().to(place)
+    for name in _FITTED_ARRAYS:
+        setattr(model, name, tensors[name].numpy())
+    return model
+
+
+def _write(model: Baseline, folder: Path) -> None:
+    model.encoder_.save(folder)
+    tensors = {f"head.{n}": t.contiguous() for n, t in model.networks_.state_dict().items()}
+    for name in _FITTED_ARRAYS:
+        tensors[name] = torch.from_numpy(np.ascontiguousarray(getattr(model, name)))
+    save_file(tensors, folder / WEIGHTS_FILE)
+    text = json.dumps(_config(model), indent=2, sort_keys=True)
+    (folder / CONFIG_FILE).write_text(text + "\n", encoding="utf-8")
+
+
+def _config(model: Baseline) -> dict[str, Any]:
+    return {
+        "format_version": FORMAT_VERSION,
+        "versions": library_versions(),
+        "method": type(model).__name__,
+        "parameters": plain_parameters(model),
+        "head": type(model.networks_).__name__,
+        "head_arguments": model.networks_.arguments(),
+    }
+
+
+def _class(name: str) -> type[Any]:
+    from caot.baselines import METHODS  # noqa: PLC0415 - it names every method
+
+    for method in METHODS.values():
+        if method.class_name == name:
+            return method.load()
+    msg = f"this version of caot knows no method {name!r}: upgrade with pip install -U caot"
+    raise ModelFormatError(msg)

@@ -1,0 +1,70 @@
+"""The methods that train nothing: what each is about."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.cluster.hierarchy import fcluster, linkage
+
+from caot.baselines.agglomerative import Agglomerative
+from caot.baselines.kmeans import EmbeddingKMeans
+from caot.baselines.spherical import SphericalKMeans, spherical_kmeans, unit_rows
+from caot.baselines.tfidf import TfidfKMeans
+from caot.metrics import clustering_accuracy
+from tests.estimator_corpus import vectors
+
+ROWS = vectors()
+
+
+def test_tfidf_clusters_by_rare_words_not_by_common_ones() -> None:
+    texts = [f"the of and {word} {i}" for word in ("cat", "dog") for i in range(10)]
+    model = TfidfKMeans(2, n_init=3).fit(texts)
+    assert clustering_accuracy(np.repeat([0, 1], 10), model.labels_) == 1
+    assert model.transform(texts).shape == (20, 2)
+
+
+def test_tfidf_needs_words() -> None:
+    with pytest.raises(TypeError, match="texts, not vectors"):
+        TfidfKMeans(2).fit(ROWS)
+
+
+def test_kmeans_labels_are_those_of_the_nearest_centre() -> None:
+    model = EmbeddingKMeans(3).fit(ROWS)
+    distances = np.linalg.norm(ROWS[:, None] - model.cluster_centers_, axis=2)
+    np.testing.assert_array_equal(distances.argmin(axis=1), model.labels_)
+
+
+def test_spherical_kmeans_sees_directions_alone() -> None:
+    lengths = np.random.default_rng(0).uniform(0.1, 10, (len(ROWS), 1)).astype(np.float32)
+    first, second = (SphericalKMeans(3, n_init=2).fit(rows) for rows in (ROWS, lengths * ROWS))
+    assert clustering_accuracy(first.labels_, second.labels_) == 1
+
+
+def test_spherical_centres_have_length_one_and_fit_better_with_time() -> None:
+    unit = unit_rows(np.random.default_rng(0).standard_normal((80, 5)).astype(np.float32))
+    short, long = (spherical_kmeans(unit, 6, 0, rounds) for rounds in (1, 50))
+    np.testing.assert_allclose(np.linalg.norm(long.centers, axis=1), 1, rtol=1e-5)
+    assert long.cosine > short.cosine
+
+
+@pytest.mark.parametrize("kind", ["ward", "average"])
+def test_agglomerative_labels_are_those_of_the_merging(kind: str) -> None:
+    rows = np.random.default_rng(0).standard_normal((60, 4)).astype(np.float32)
+    model = Agglomerative(5, linkage=kind).fit(rows)
+    expected = fcluster(linkage(rows, kind), 5, "maxclust")
+    assert clustering_accuracy(expected, model.labels_) == 1
+    # Not the nearest centre's: merging is not a matter of centres, and yet predict agrees.
+    distances = np.linalg.norm(rows[:, None] - model.cluster_centers_, axis=2)
+    assert (distances.argmin(axis=1) != model.labels_).any()
+    np.testing.assert_array_equal(model.predict(rows), model.labels_)
+    np.testing.assert_array_equal(model.predict(rows[::-1] + 1e-7), model.labels_[::-1])
+
+
+def test_agglomerative_merges_a_sample_of_many_texts() -> None:
+    model = Agglomerative(3, max_merged=18).fit(ROWS)
+    assert clustering_accuracy(np.repeat([0, 1, 2], 12), model.labels_) == 1
+
+
+def test_agglomerative_refuses_an_unknown_linkage() -> None:
+    with pytest.raises(ValueError, match="linkage"):
+        Agglomerative(3, linkage="nearest").fit(ROWS)
