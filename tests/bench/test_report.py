@@ -79,7 +79,7 @@ def test_means_spreads_and_differences(results):
     assert "timeout" in accuracy
     assert "-3.96" in less  # 82.00 less the paper's 85.96
     assert "82.00 ± 2.00 (3)" in nmi
-    assert "72.00 ± 2.00 (3)" in rows_of(text, "K-means on embeddings, MiniLM")[0]
+    assert "72.00 ± 2.00 (3)" in rows_of(text, "K-means, MiniLM")[0]
     assert "| 75.00 (1) |" in text
     assert rows_of(text, "paper: OURS, SBERT")[0].endswith("| 82.36 | 77.46 |")
 

@@ -51,7 +51,7 @@ def test_a_record_holds_what_is_needed_to_judge_and_repeat_it(data, place):
 def test_labels_cannot_reach_a_fit(data, tmp_path, place):
     """The same texts with other labels give the same clusters, bit for bit."""
     other = write_data(tmp_path / "shifted.csv", shift=1)
-    for method in ("kmeans", "caot", "caot-faithful"):
+    for method in ("kmeans", "tfidf", "sccl", "rstc", "caot", "caot-faithful"):
         left, right = run_cell(cell(data, method), place), run_cell(cell(other, method), place)
         assert left["data_sha256"] != right["data_sha256"]
         assert left["labels_sha256"] == right["labels_sha256"]
@@ -70,7 +70,7 @@ def test_a_method_is_given_texts_views_and_observers_alone(data, place, monkeypa
             return {}
 
     monkeypatch.setattr(
-        running, "find_method", lambda _name: Method("spy", None, lambda _cell, _k: Spy())
+        running, "find_method", lambda _name: Method("spy", None, lambda _cell, _k: Spy(), False)
     )
     assert run_cell(cell(data, "spy"), place)["status"] == "done"
     truth = np.repeat([0, 1, 2], 12)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import product
 
 from caot.bench.cells import Cell
+from caot.bench.methods import find_method
 from caot.bench.suites import BUDGETS, EFFORTS, SUITES, Budget
 
 
@@ -64,7 +65,7 @@ def free_cells(
             method,
             encoder,
             variant,
-            "none" if method == "kmeans" else effort.finetune,
+            effort.finetune if find_method(method).learns else "none",
             _iterations(method, variant, budget),
             seed,
         )
@@ -82,7 +83,7 @@ def check_budget(budget: str) -> Budget:
 
 def _iterations(method: str, variant: str, budget: str) -> int | None:
     effort = EFFORTS[check_budget(budget)]
-    if method == "kmeans":
+    if not find_method(method).learns:
         return None
     if method == "caot-faithful" or variant == "without-pseudo-labels":
         return effort.faithful_iter

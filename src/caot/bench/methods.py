@@ -10,12 +10,11 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from caot import baselines
 from caot.bench.cells import Cell
 from caot.bench.datasets import DATASETS
 from caot.bench.variants import find_variant
-from caot.encoders import EmbeddingCache, load_encoder
 from caot.estimator import CAOT
-from caot.kmeans import kmeans
 from caot.training import Callback
 
 Inputs = list[str] | NDArray[Any]
@@ -54,46 +53,14 @@ class Method:
         The row of the paper's main table that it is compared with, if any.
     make
         Makes the estimator of a cell, for so many clusters.
+    learns
+        Whether it trains anything, and so has layers and iterations.
     """
 
     title: str
     paper: str | None
     make: Callable[[Cell, int], Estimator]
-
-
-class EmbeddingKMeans:
-    """K-means on what the encoder gives for the texts, or on vectors as they are."""
-
-    labels_: NDArray[np.int64]
-
-    def __init__(self, n_clusters: int, *, encoder: str = "auto", random_state: int = 0) -> None:
-        self.n_clusters, self.encoder, self.random_state = n_clusters, encoder, random_state
-
-    def fit(
-        self,
-        X: Any,  # noqa: ANN401, N803
-        y: None = None,
-        *,
-        views: tuple[Any, Any] | None = None,
-        callbacks: Sequence[Callback] = (),
-    ) -> Self:
-        """Cluster the inputs; views are not needed."""
-        del y, views, callbacks
-        vectors = X
-        if not isinstance(X, np.ndarray):
-            vectors = EmbeddingCache().get(load_encoder(self.encoder), X)
-        partition = kmeans(vectors, self.n_clusters, n_init=10, random_state=self.random_state)
-        self.labels_ = partition.labels
-        return self
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return all settings by name."""
-        del deep
-        return {
-            "n_clusters": self.n_clusters,
-            "encoder": self.encoder,
-            "random_state": self.random_state,
-        }
+    learns: bool
 
 
 def _caot(mode: str) -> Callable[[Cell, int], CAOT]:
@@ -125,14 +92,28 @@ def _as_printed(dataset: str) -> dict[str, Any]:
     return parameters if spec.level is None else {**parameters, "imbalance": spec.level}
 
 
-def _kmeans(cell: Cell, n_clusters: int) -> EmbeddingKMeans:
-    return EmbeddingKMeans(n_clusters, encoder=cell.encoder, random_state=cell.seed)
+def _baseline(name: str) -> Callable[[Cell, int], Estimator]:
+    def make(cell: Cell, n_clusters: int) -> Estimator:
+        kind = baselines.METHODS[name].load()
+        settings: dict[str, Any] = {
+            "encoder": cell.encoder,
+            "finetune": int(cell.finetune) if cell.finetune.isdigit() else cell.finetune,
+            "max_iter": cell.max_iter,
+            "random_state": cell.seed,
+        }
+        known = kind._get_param_names()
+        return kind(n_clusters, **{key: v for key, v in settings.items() if key in known})
+
+    return make
 
 
 METHODS: Mapping[str, Method] = {
-    "kmeans": Method("K-means on embeddings", None, _kmeans),
-    "caot-faithful": Method("CAOT, as printed", "OURS", _caot("faithful")),
-    "caot": Method("CAOT, default", "OURS", _caot("default")),
+    **{
+        name: Method(method.title, method.title, _baseline(name), method.learns)
+        for name, method in baselines.METHODS.items()
+    },
+    "caot-faithful": Method("CAOT, as printed", "OURS", _caot("faithful"), True),
+    "caot": Method("CAOT, default", "OURS", _caot("default"), True),
 }
 
 

@@ -95,7 +95,8 @@ def _run(cell: Cell, place: RunPlace) -> dict[str, Any]:
     views = views_of(data, place.cache)
     model = find_method(cell.method).make(cell, data.n_classes)
     clock, last = Clock(), LastLabels(len(data))
-    keeper = FeatureKeeper() if cell.dataset in _FEATURE_CURVES and views.views else None
+    is_drawn = cell.dataset in _FEATURE_CURVES and isinstance(model, CAOT)
+    keeper = FeatureKeeper() if is_drawn and views.views else None
     observers = [clock, last] if keeper is None else [clock, last, keeper]
     fit_without_labels(model, inputs, views.views, observers)
     seconds = clock.seconds_by_stage()

@@ -24,9 +24,11 @@ def encoder_title(encoder: str) -> str:
 
 def row_title(cell: Cell) -> str:
     """Return what tables call a method: with its encoder, its layers and its iterations."""
-    method = METHODS[cell.method].title if cell.method in METHODS else cell.method
-    parts = [method, encoder_title(cell.encoder)]
-    if cell.method != "kmeans":
+    method = METHODS.get(cell.method)
+    if cell.method == "tfidf":  # words alone
+        return "TF-IDF"
+    parts = [cell.method if method is None else method.title, encoder_title(cell.encoder)]
+    if method is None or method.learns:
         parts.append(_layers(cell.finetune))
     if cell.max_iter is not None:
         parts.append(f"{cell.max_iter:,} iterations")
