@@ -84,6 +84,16 @@ def test_json_is_one_document_and_progress_goes_to_stderr(tickets, tmp_path):
     assert {row["label"] for row in rows if row["cluster"] == "-1"} == {""}
 
 
+def test_the_log_says_how_uneven_the_clusters_seem(tickets, tmp_path):
+    result = fit(tickets, tmp_path / "out")
+    found = run_json(tmp_path / "out")["imbalance"]
+    line = (
+        f"imbalance: level {found['level']}, from an estimate of {found['coefficient']:.2f}, "
+        f"penalty weight {found['uniformity']:.3g}"
+    )
+    assert line in result.stderr.splitlines()
+
+
 def test_quiet_says_nothing(tickets, tmp_path):
     result = fit(tickets, tmp_path / "out", "--quiet")
     assert (result.exit_code, result.output) == (0, "")
