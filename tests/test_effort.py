@@ -14,6 +14,7 @@ TITLES = Workload(
     n_cores=2,
 )
 NO_BUDGET = float("inf")
+QUICKER = 'finetune="none" (--finetune none) gives a quick look'
 
 
 def test_seconds_count_products_by_hand():
@@ -42,13 +43,13 @@ def test_more_layers_texts_and_iterations_take_longer():
 
 def test_an_accelerator_trains_all():
     choice = choose(replace(TITLES, n_cores=0), NO_BUDGET, 400)
-    assert choice == Choice("all", None, "an accelerator is at hand")
+    assert choice == Choice("all", None, f"an accelerator is at hand; {QUICKER}")
 
 
 def test_a_cpu_trains_two_layers_in_the_usual_time():
     choice = choose(TITLES, NO_BUDGET, 400)
     assert (choice.layers, choice.n_iter) == (2, None)
-    assert "min, within the usual 25 min" in choice.why
+    assert "min, within the usual 25 min; " + QUICKER in choice.why
 
 
 def test_fewer_iterations_where_the_budget_is_short():
@@ -58,12 +59,14 @@ def test_fewer_iterations_where_the_budget_is_short():
     assert choice.n_iter == pytest.approx(200, abs=1)
     assert TITLES.seconds(2, choice.n_iter) <= budget
     assert f"{choice.n_iter} iterations instead of 400 fit the budget of" in choice.why
+    assert choice.why.endswith(QUICKER)
 
 
 def test_no_layers_where_the_budget_is_too_short():
     choice = choose(TITLES, 60.0, 400)
     assert (choice.layers, choice.n_iter) == ("none", None)
     assert "more than the budget of 60 s; finetune=2 does so all the same" in choice.why
+    assert QUICKER not in choice.why
 
 
 def test_no_layers_for_too_many_texts():

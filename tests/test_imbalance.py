@@ -93,3 +93,21 @@ def test_scale_multiplies_the_weight_before_the_floor() -> None:
     raised = resolve_imbalance("severe", **settings, use_floor=True, scale=0.1)
     assert raised.uniformity == raised.floor > 0.003
     assert resolve_imbalance(2.0, **settings, use_floor=True, scale=0.5).uniformity == 1.0
+
+
+@pytest.mark.parametrize(
+    ("found", "sentence"),
+    [
+        (
+            Imbalance(0.1234, "slight", 0.456, 0.0),
+            "imbalance: level slight, from an estimate of 0.46, penalty weight 0.123",
+        ),
+        (
+            Imbalance(0.1, "severe", None, 0.0),
+            "imbalance: level severe, as given, penalty weight 0.1",
+        ),
+        (Imbalance(2.0, None, None, 0.0), "imbalance: penalty weight 2, as given"),
+    ],
+)
+def test_a_sentence_tells_level_estimate_and_weight(found, sentence):
+    assert found.sentence == sentence

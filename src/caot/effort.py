@@ -22,6 +22,7 @@ _LEAST_STEPS = 150
 # A backward pass costs twice a forward one.
 _WITH_GRADIENT = 3
 _TOP_LAYERS = 2
+_QUICKER = 'finetune="none" (--finetune none) gives a quick look'
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +89,15 @@ def choose(workload: Workload, budget: float, usual_iter: int) -> Choice:
     limit = DEFAULT_SECONDS if math.isinf(budget) else budget
     whose = f"the usual {_show(limit)}" if math.isinf(budget) else f"the budget of {_show(limit)}"
     if not workload.n_cores and workload.seconds("all", usual_iter) <= limit:
-        return Choice("all", None, "an accelerator is at hand")
+        return Choice("all", None, f"an accelerator is at hand; {_QUICKER}")
     n_top = min(_TOP_LAYERS, workload.n_layers)
     full = workload.seconds(n_top, usual_iter)
     if full <= limit:
-        return Choice(n_top, None, f"about {_show(full)}, within {whose}")
+        return Choice(n_top, None, f"about {_show(full)}, within {whose}; {_QUICKER}")
     fixed = workload.seconds(n_top, 0)
     affordable = int(usual_iter * (limit - fixed) / (full - fixed))
     if affordable >= _LEAST_STEPS:
-        why = f"{affordable} iterations instead of {usual_iter} fit {whose}"
+        why = f"{affordable} iterations instead of {usual_iter} fit {whose}; {_QUICKER}"
         return Choice(n_top, affordable, why)
     why = (
         f"training {n_top} layers would take about {_show(full)}, more than {whose}; "

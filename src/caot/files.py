@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+_UNWRITABLE = (errno.ENOENT, errno.ENOTDIR, errno.EEXIST, errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+class NotWritableError(OSError):
+    """A place that cannot be written to; the message says what to do."""
+
+
+@contextmanager
+def writable(path: Path) -> Iterator[None]:
+    """Turn errors of the block, which prepares to write to ``path``, into one that says so."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _UNWRITABLE:
+            raise
+        reason = str(error.strerror).lower()
+        msg = f"{path} cannot be written ({reason}): choose another place"
+        raise NotWritableError(msg) from error
+
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[Path]:
     """Yield a temporary file beside ``path``, which takes its place when the block ends well."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=path.suffix)
+    with writable(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=path.suffix)
     os.close(handle)
     temporary = Path(name)
     try:

@@ -165,7 +165,7 @@ def _look_at_sizes(
         use_floor=not settings.is_faithful,
         scale=settings.open_choices.uniformity_scale,
     )
-    logger.info("imbalance: %s", imbalance)
+    logger.info("%s", imbalance.sentence)
     return imbalance
 
 

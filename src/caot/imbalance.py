@@ -40,6 +40,18 @@ class Imbalance:
     coefficient: float | None
     floor: float
 
+    @property
+    def sentence(self) -> str:
+        """Level, estimate and penalty weight in words."""
+        weight = f"penalty weight {self.uniformity:.3g}"
+        if self.level is None:
+            return f"imbalance: {weight}, as given"
+        if self.coefficient is None:
+            return f"imbalance: level {self.level}, as given, {weight}"
+        return (
+            f"imbalance: level {self.level}, from an estimate of {self.coefficient:.2f}, {weight}"
+        )
+
 
 def check_imbalance(spec: object) -> None:
     """Raise unless ``spec`` is "auto", a level, or a positive number."""

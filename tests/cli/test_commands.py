@@ -164,6 +164,9 @@ def test_evaluate_with_labels_draws_the_confusion(run):
     assert document["confusion"] == counts.tolist()
     assert 0 < document["scores"]["accuracy"] <= 1
     assert (run / "confusion.svg").read_text(encoding="utf-8").startswith("<svg")
+    shown = caot("evaluate", run, "--labels", "topic").stdout
+    for label in set(frame["label"]):
+        assert label.split()[0] in shown
     wrong = caot("evaluate", run, "--labels", "topics")
     assert wrong.exit_code == 1
     assert "did you mean 'topic'?" in wrong.stderr

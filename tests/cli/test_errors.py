@@ -3,10 +3,15 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from caot.bench.running import MissingModelError
 from caot.cli.errors import explained
+from caot.cli.values import require_device
+from caot.encoders.export import BackendNotAvailable, ExportError
+from caot.runs import RunError
 from tests.cli.commands import TEXTS, caot, fit, write_corpus
 
 MULTILINGUAL = "paraphrase-multilingual"
@@ -154,6 +159,54 @@ def test_a_fault_of_ours_is_told_from_an_error_of_the_user():
         3,
     )
     assert explained(ValueError("two\nlines \x1b[31m")) == ("two lines \ufffd[31m", 1)
+
+
+@pytest.mark.parametrize("kind", [TypeError, ImportError, ModuleNotFoundError, RuntimeError])
+def test_what_python_and_other_libraries_raise_unforeseen_is_a_fault(kind):
+    sentence, code = explained(kind("no such thing"))
+    assert code == 3
+    assert sentence.startswith(f"a fault of caot ({kind.__name__}: no such thing)")
+
+
+@pytest.mark.parametrize("kind", [BackendNotAvailable, ExportError, MissingModelError, RunError])
+def test_errors_of_our_own_are_for_the_user(kind):
+    assert explained(kind("do this")) == ("do this", 1)
+
+
+def test_torchs_lack_of_memory_is_told_as_such():
+    import torch
+
+    for error in (torch.OutOfMemoryError("x"), RuntimeError("... can't allocate memory: ...")):
+        sentence, code = explained(error)
+        assert "not enough memory" in sentence
+        assert code == 1
+
+
+def test_a_model_of_vectors_reads_no_texts(tickets):
+    model = Path(__file__).parents[1] / "fixtures" / "model-v1-vectors"
+    fails(caot("predict", model, tickets, "--text", "subject"), "fitted on vectors")
+
+
+@pytest.mark.parametrize("kind", [AssertionError, RuntimeError])
+def test_a_device_that_is_not_there(kind, monkeypatch):
+    def absent(*_args, **_kwargs):
+        raise kind("Torch not compiled with CUDA enabled")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("torch.empty", absent)
+        with pytest.raises(ValueError, match="does not have") as caught:
+            require_device("cuda")
+    assert explained(caught.value) == (
+        "--device is 'cuda', which this machine does not have: leave --device out",
+        1,
+    )
+
+
+@pytest.mark.parametrize("place", ["/proc/nowhere/out", "tickets.csv/out"])
+def test_an_output_that_cannot_be_written(place, tickets, kept_run):
+    fails(fit(tickets, place, "--quiet"), f"{place} cannot be written")
+    words = ("predict", kept_run, tickets, "-o", f"{place}.csv", "--quiet")
+    fails(caot(*words), f"{place}.csv cannot be written")
 
 
 def test_version_and_help_of_every_command():

@@ -84,6 +84,16 @@ def test_json_is_one_document_and_progress_goes_to_stderr(tickets, tmp_path):
     assert {row["label"] for row in rows if row["cluster"] == "-1"} == {""}
 
 
+def test_the_log_says_how_uneven_the_clusters_seem(tickets, tmp_path):
+    result = fit(tickets, tmp_path / "out")
+    found = run_json(tmp_path / "out")["imbalance"]
+    line = (
+        f"imbalance: level {found['level']}, from an estimate of {found['coefficient']:.2f}, "
+        f"penalty weight {found['uniformity']:.3g}"
+    )
+    assert line in result.stderr.splitlines()
+
+
 def test_quiet_says_nothing(tickets, tmp_path):
     result = fit(tickets, tmp_path / "out", "--quiet")
     assert (result.exit_code, result.output) == (0, "")
@@ -125,6 +135,13 @@ def test_several_columns_are_joined_and_named_ones_of_ours_step_aside(tmp_path):
     assert {row["cluster"] for row in rows} == {"mine"}
     assert {row["cluster_caot"] for row in rows} <= {"0", "1", "2"}
     assert run_json(tmp_path / "out")["columns"]["cluster"] == "cluster_caot"
+    assert "cluster is cluster_caot." in result.stdout
+
+
+def test_texts_without_a_cluster_are_counted(tickets, tmp_path):
+    result = fit(tickets, tmp_path / "out", "--min-confidence", 1.0)
+    missing = run_json(tmp_path / "out")["counts"]["without_cluster"]
+    assert f"{missing:,} texts have no cluster: the confidence is below 1." in result.stdout
 
 
 def test_without_output_the_folder_is_named_after_the_input():

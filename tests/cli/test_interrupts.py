@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from caot.runs import RunFolder
 from caot.training import StepDone
 from tests.cli.commands import fit, read_csv, run_json
 
@@ -54,6 +55,24 @@ def test_an_interrupted_run_resumes_to_the_same_result(act, code, quick_run, tmp
     assert read_csv(out / "assignments.csv") == read_csv(quick_run / "assignments.csv")
     assert not (out / "checkpoint.safetensors").exists()
     assert not (out / "checkpoint.json").exists()
+
+
+def test_who_piped_is_told_to_pipe_again(tickets, tmp_path, monkeypatch):
+    interrupt_at(monkeypatch, 20, press_control_c)
+    result = fit("-", tmp_path / "out", "--text", "subject", stdin=tickets.read_bytes())
+    assert result.exit_code == 130
+    assert "pipe the same input again into: caot" in result.stderr
+
+
+@pytest.mark.parametrize("more", [(), ("--resume",), ("--force",)])
+def test_a_folder_that_another_process_writes_to_is_refused(more, tickets, tmp_path):
+    out = tmp_path / "out"
+    with RunFolder(out).locked():
+        RunFolder(out).begin({})
+        result = fit(tickets, out, *more)
+    assert result.exit_code == 1
+    assert "another process is writing to" in result.stderr
+    assert [path.name for path in out.iterdir()] == ["checkpoint.json"]
 
 
 def test_interrupted_before_training_nothing_is_left(tickets, tmp_path, monkeypatch):

@@ -152,6 +152,17 @@ def test_readme_is_short_and_quotes_figures_of_the_benchmark_page():
         assert f"| {data} | consistent | {ours} |" in benchmarks
 
 
+def test_readme_links_every_how_to():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for page in (ROOT / "docs" / "howto").glob("*.md"):
+        assert f"(docs/howto/{page.name})" in readme
+
+
+def test_no_page_installs_from_an_index_that_does_not_have_the_package():
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        assert 'pip install "caot' not in page.read_text(encoding="utf-8"), page
+
+
 def test_formulas_become_mathml(monkeypatch):
     pytest.importorskip("latex2mathml", reason="the extra docs is not installed")
     monkeypatch.setattr(sys, "path", [str(DOCS), *sys.path])

@@ -60,6 +60,12 @@ def test_loaded_model_folder_uses_its_graph(model_folder, texts):
 
 
 @needs_extras
+@pytest.mark.parametrize("graph", [GRAPH_FILE, INT8_FILE])
+def test_others_may_read_a_graph(model_folder, graph):
+    assert (model_folder / graph).stat().st_mode & 0o777 == 0o644
+
+
+@needs_extras
 def test_graph_has_what_sentence_transformers_reads(model_folder):
     import onnx
 

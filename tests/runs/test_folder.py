@@ -116,3 +116,16 @@ def test_a_chosen_k_goes_on_as_auto_and_as_the_number():
         check_same(begun, {"n_clusters": value, "raw": False})
     with pytest.raises(RunError, match="-k was 7 and is 8"):
         check_same(begun, {"n_clusters": 8, "raw": False})
+
+
+def test_one_process_at_a_time_fits_in_a_folder(tmp_path):
+    folder, table = RunFolder(tmp_path / "run"), table_of({"words": TEXTS}, "words")
+    with folder.locked(), pytest.raises(RunError, match="another process is writing"):
+        fit_run(table, folder, RunSettings(3, encoder=str(model_folder())))
+    assert not folder.path.exists()
+
+
+def test_the_lock_of_a_process_that_died_holds_nobody_up(tmp_path):
+    (tmp_path / ".lock").touch()
+    with RunFolder.prepare(tmp_path).locked():
+        assert (tmp_path / ".lock").is_file()

@@ -8,7 +8,7 @@ import pytest
 from caot import CAOT, Variant
 from caot.runs import Describing, Endpoint, RunError, RunSettings
 from caot.runs.record import RunRecord, finite
-from caot.runs.reporting import _shown_parameters
+from caot.runs.reporting import _shown_parameters, _shown_settings
 from caot.runs.resuming import check_same
 from caot.settings import FitSettings
 
@@ -118,3 +118,24 @@ def test_a_report_shows_the_same_parameters_as_before_and_what_is_unusual():
     usual = {**SETTINGS.parameters(3)}
     assert list(_shown_parameters(usual).items()) == list(BEFORE.items())
     assert _shown_parameters({**usual, "mode": "faithful"}) == {**BEFORE, "mode": "faithful"}
+
+
+def test_a_report_names_the_encoder_that_was_used_and_shows_no_unset_setting():
+    record = RunRecord(
+        created="2026-01-01T00:00:00+00:00",
+        settings={"min_confidence": None},
+        parameters={**BEFORE, "encoder": "auto", "time_budget": None},
+        versions={},
+        encoder="some/encoder",
+        input={"name": "t.csv", "sha256": None, "text_columns": ["a", "b"]},
+        columns={},
+        counts={},
+        training={"n_iter": 5, "n_iter_saved": 0, "end_reason": "all iterations done"},
+        imbalance={},
+        timings={"fit": 1.0},
+    )
+    shown = _shown_settings(record)
+    assert shown["encoder"] == "some/encoder"
+    assert shown["iterations saved"] == 0
+    assert None not in shown.values()
+    assert not {"sha256", "time_budget", "min_confidence", "imbalance level"} & set(shown)

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+class MaskedModelError(RuntimeError):
+    """A masked language model gives nothing to use; the message says what to do."""
+
+
 class MaskedText(NamedTuple):
     """A tokenised text and the token span of each word that can be masked.
 
@@ -109,7 +113,7 @@ class MaskedModel:
         logits = self._logits_at_masks(rows)  # (M, vocabulary)
         scores = logits.index_select(1, self.ids)  # (M, V)
         if bool(scores.isnan().any()):
-            raise RuntimeError(
+            raise MaskedModelError(
                 f"The masked language model {self.model.name_or_path!r} gave logits that are not "
                 "numbers; its weights are damaged, or choose another model."
             )

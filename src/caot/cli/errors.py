@@ -30,7 +30,7 @@ _OPTIONS = {
     "k_values": "--values",
 }
 _PARAMETER = re.compile(rf"^({'|'.join(_OPTIONS)})(?= must | is |=)")
-_EXPECTED = (ValueError, TypeError, OSError, ImportError, RuntimeError)
+_EXPECTED = (ValueError, OSError)
 
 
 class Terminated(KeyboardInterrupt):
@@ -68,14 +68,14 @@ def explained(error: Exception) -> tuple[str, int]:
         name = getattr(error, "filename", None)
         place = f", {name} was not written" if name else ""
         return f"the disk is full{place}: free space, or write elsewhere with -o", USER_ERROR
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or _is_torchs_memory(error):
         return "there is not enough memory: use fewer texts, or a smaller --max-length", USER_ERROR
     if isinstance(error, PermissionError) and error.filename is not None:
         return f"{error.filename} may not be used: check its permissions", USER_ERROR
     if isinstance(error, FileNotFoundError) and error.filename is not None:
         return f"there is no file {error.filename}: check the path", USER_ERROR
     sentence = with_options(one_line(str(error)))
-    if isinstance(error, _EXPECTED) and sentence:
+    if sentence and (isinstance(error, _EXPECTED) or _is_ours(error)):
         return sentence, USER_ERROR
     what = f"{type(error).__name__}: {sentence}" if sentence else type(error).__name__
     return f"a fault of caot ({what}): run again with CAOT_DEBUG=1 and report what it shows", FAULT
@@ -97,11 +97,23 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() else "\ufffd" for c in text)
 
 
+def _is_ours(error: Exception) -> bool:
+    """Tell whether an error is of a class of caot's own, whose messages are for users."""
+    return any(kind.__module__.partition(".")[0] == "caot" for kind in type(error).__mro__)
+
+
 def _is_full(error: Exception) -> bool:
     # safetensors tells of a full disk by words alone.
     if "No space left on device" in str(error):
         return True
     return isinstance(error, OSError) and error.errno in _FULL
+
+
+def _is_torchs_memory(error: Exception) -> bool:
+    # torch is not imported here; on the CPU it tells by words alone.
+    return isinstance(error, RuntimeError) and (
+        type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error)
+    )
 
 
 def _say(sentence: str) -> None:

@@ -13,6 +13,8 @@ from caot.cli.errors import guarded
 from caot.cli.screen import Screen, make_table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -58,7 +60,7 @@ def evaluate(
         if labels is not None:
             found, left_out = _with_labels(folder, labels)
             path = _draw(folder, found, picture)
-            _show_labelled(screen, found, left_out, path)
+            _show_labelled(screen, found, folder.description().labels, left_out, path)
             document = {**found.as_dict(), "left_out": left_out, "picture": str(path)}
         if labels is None or seeds:
             alone = _without_labels(screen, folder, seeds)
@@ -144,7 +146,13 @@ def _other_seeds(
     return labelings
 
 
-def _show_labelled(screen: Screen, found: LabelledEvaluation, left_out: int, picture: Path) -> None:
+def _show_labelled(
+    screen: Screen,
+    found: LabelledEvaluation,
+    labels: Mapping[int, str],
+    left_out: int,
+    picture: Path,
+) -> None:
     scores = found.scores
     rows = [
         ("accuracy (best one-to-one map)", f"{scores.accuracy:.4f}"),
@@ -157,6 +165,7 @@ def _show_labelled(screen: Screen, found: LabelledEvaluation, left_out: int, pic
     clusters = [
         (
             row.cluster,
+            labels.get(int(row.cluster), ""),
             f"{row.size:,}",
             "" if row.matched is None else row.matched,
             f"{row.precision:.1%}",
@@ -164,7 +173,7 @@ def _show_labelled(screen: Screen, found: LabelledEvaluation, left_out: int, pic
         )
         for row in found.clusters
     ]
-    names = ("cluster:", "size:", "true label", "precision:", "recall:")
+    names = ("cluster:", "label", "size:", "true label", "precision:", "recall:")
     screen.show(make_table("", names, clusters))
     if left_out:
         screen.show(f"{left_out:,} texts without a cluster or a true label were left out.")

@@ -130,8 +130,11 @@ def fit(
             raw=raw,
             checkpoint_every=checkpoint_every,
         )
+        values.require_device(device)
         path = None if source == "-" else source
-        record = run(screen, table, folder, settings, resume=resume, source=path)
+        record = run(
+            screen, table, folder, settings, resume=resume, source=path, piped=source == "-"
+        )
         show(screen, folder, record)
 
 
@@ -145,6 +148,7 @@ def run(
     source: str | None = None,
     title: str | None = None,
     true_labels: Sequence[object] | None = None,
+    piped: bool = False,
 ) -> RunRecord:
     """Fit with a progress display; after Ctrl-C say how to go on."""
     from caot.runs import fit_run
@@ -162,10 +166,11 @@ def run(
                 true_labels=true_labels,
             )
     except KeyboardInterrupt as interrupt:
-        raise type(interrupt)(_how_to_go_on(folder)) from None
+        raise type(interrupt)(_how_to_go_on(folder, piped=piped)) from None
     except Exception as error:
         if folder.checkpoint_path.is_file() and not resume:
-            error.add_note(f"the training is kept; when that is put right, {_go_on_with()}")
+            how = _go_on_with(piped=piped)
+            error.add_note(f"the training is kept; when that is put right, {how}")
         raise
 
 
@@ -178,10 +183,22 @@ def show(screen: Screen, folder: RunFolder, record: RunRecord) -> None:
     saved = record.training["n_iter_saved"]
     if saved:
         screen.show(f"{saved} iterations were saved: {record.training['end_reason']}.")
+    _show_missing_and_renamed(screen, record)
     screen.show(f"Assignments  {folder.path / 'assignments.csv'}")
     if folder.report_path.is_file():
         screen.show(f"Report       {folder.report_path}")
     screen.json(run_document(folder, record, description))
+
+
+def _show_missing_and_renamed(screen: Screen, record: RunRecord) -> None:
+    """Say how many texts have no cluster, and what our columns are called if not as usual."""
+    missing, least = record.counts["without_cluster"], record.settings["min_confidence"]
+    if least is not None:
+        have = "text has" if missing == 1 else "texts have"
+        screen.show(f"{missing:,} {have} no cluster: the confidence is below {least:g}.")
+    renamed = [f"{name} is {now}" for name, now in record.columns.items() if name != now]
+    if renamed:
+        screen.show(f"The input has columns of these names already, ours: {', '.join(renamed)}.")
 
 
 def default_folder(source: str) -> Path:
@@ -191,16 +208,17 @@ def default_folder(source: str) -> Path:
     return Path(f"{Path(source).name.split('.')[0] or 'caot'}-run")
 
 
-def _how_to_go_on(folder: RunFolder) -> str:
+def _how_to_go_on(folder: RunFolder, *, piped: bool) -> str:
     if not folder.checkpoint_path.is_file():
         return "interrupted before training began, nothing was written: run the command again"
     from caot.runs.resuming import kept_iteration
 
     kept = kept_iteration(folder.checkpoint_path)
     where = "" if kept is None else f" at iteration {kept}"
-    return f"interrupted; the training is kept{where} in {folder.path}, {_go_on_with()}"
+    return f"interrupted; the training is kept{where} in {folder.path}, {_go_on_with(piped=piped)}"
 
 
-def _go_on_with() -> str:
+def _go_on_with(*, piped: bool) -> str:
     given = [word for word in sys.argv[1:] if word not in ("--resume", "--force", "-f")]
-    return f"go on with: {shlex.join(['caot', *given, '--resume'])}"
+    how = "pipe the same input again into" if piped else "go on with"
+    return f"{how}: {shlex.join(['caot', *given, '--resume'])}"

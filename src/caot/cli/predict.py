@@ -138,10 +138,21 @@ def _open(path: Path, folder: RunFolder | None, min_confidence: float | None) ->
     from caot import CAOT
 
     if folder is None:
-        return _Saved(CAOT.from_pretrained(path), {}, path, min_confidence)
+        model = CAOT.from_pretrained(path)
+        _require_texts(model, path)
+        return _Saved(model, {}, path, min_confidence)
     if min_confidence is None:
         min_confidence = folder.record.settings["min_confidence"]
     return _Saved(folder.model(), folder.description().labels, folder.model_path, min_confidence)
+
+
+def _require_texts(model: CAOT, path: Path) -> None:
+    from caot.encoders import Features
+    from caot.runs import RunError
+
+    if isinstance(model.encoder_, Features):
+        msg = f"the model of {path} was fitted on vectors: load it in Python and pass vectors"
+        raise RunError(msg)
 
 
 def _accelerated(saved: _Saved, texts: tuple[str, ...]) -> Encodes:

@@ -17,8 +17,8 @@ from rich.text import Text
 from caot.cli.errors import one_line, visible
 
 _WIDTH = 120  # of results that go to a file or a pipe
-# What the library tells Python users; the command line says it in its own words, or in run.json.
-_NOT_SHOWN = ("interrupted; fit again", "imbalance: Imbalance(")
+# What the library tells Python users; the command line says it in its own words.
+_NOT_SHOWN = ("interrupted; fit again",)
 _INWARD = ("caot.augment", "caot.encoders")  # information about these helps no user
 
 

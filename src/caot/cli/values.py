@@ -54,6 +54,19 @@ def imbalance(value: str) -> ImbalanceSpec:
     raise typer.BadParameter(msg, param_hint="--imbalance")
 
 
+def require_device(name: str | None) -> None:
+    """Raise if this machine does not have a device."""
+    if name is None:
+        return
+    import torch
+
+    try:
+        torch.empty(0, device=name)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        msg = f"device is {name!r}, which this machine does not have: leave --device out"
+        raise ValueError(msg) from error
+
+
 def describing(languages: list[str] | None, n_examples: int | None) -> Describing:
     """Return how clusters are described."""
     from caot.runs import Describing

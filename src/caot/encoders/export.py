@@ -108,6 +108,7 @@ def export_onnx(encoder: TransformerEncoder, path: str | os.PathLike[str]) -> Pa
     target = Path(path)
     with atomic_file(target) as fresh:
         fresh.write_bytes(proto.SerializeToString())
+        fresh.chmod(0o644)
     return target
 
 
@@ -135,6 +136,7 @@ def quantise_onnx(source: str | os.PathLike[str], path: str | os.PathLike[str]) 
             weight_type=quantization.QuantType.QInt8,
         )
         fresh.write_bytes(made.read_bytes())
+        fresh.chmod(0o644)
     return target
 
 

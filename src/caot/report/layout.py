@@ -6,10 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from caot.report.palette import Colour, palette
 
-_CELLS = 24
+# The names' places are sought among so many points of a cluster, by so many nearest ones.
+_MOST_POINTS = 2000
+_LEAST_NEAREST = 5
+_NEAREST_SHARE = 0.1
 # The middle of the grid of whole numbers in which places are written.
 _HALF = 32767
 
@@ -23,7 +27,7 @@ class MapLayout:
     places
         (n, 2) place of each text.
     anchors
-        (k, 2) the middle of the densest part of each cluster, where its name is written.
+        (k, 2) the text in the densest part of each cluster, where its name is written.
     colours
         k colours.
     """
@@ -61,13 +65,14 @@ def lay_out_map(
 
 
 def _densest(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the mean of the points in the fullest cell of a coarse grid."""
+    """Return the point whose nearest ones are nearest, in a small cluster its most central one."""
     if not len(points):
         return np.zeros(2)
-    cells = np.floor((points + 1) / 2 * _CELLS).astype(np.int64).clip(0, _CELLS - 1)
-    keys = cells[:, 0] * _CELLS + cells[:, 1]
-    fullest = np.bincount(keys).argmax()
-    middle: NDArray[np.float64] = points[keys == fullest].mean(axis=0)
+    sample = points[:: -(-len(points) // _MOST_POINTS)]
+    n_nearest = min(len(sample) - 1, max(_LEAST_NEAREST, int(_NEAREST_SHARE * len(sample))))
+    nearest = np.arange(1, n_nearest + 2)  # a point's nearest is itself
+    distances = np.asarray(cKDTree(sample).query(sample, k=nearest)[0])  # (m, 1 + n_nearest)
+    middle: NDArray[np.float64] = sample[distances.mean(axis=1).argmin()]
     return middle
 
 

@@ -138,9 +138,9 @@ def headline(data: ReportData, cards: tuple[Card, ...]) -> tuple[Tile, ...]:
     tiles = [
         Tile(f"{n:,}", "text" if n == 1 else "texts"),
         Tile(f"{len(cards):,}", "cluster" if len(cards) == 1 else "clusters"),
-        Tile(f"{data.confidence.mean():.0%}", "mean confidence"),
+        Tile(_percent(float(data.confidence.mean()), 0), "mean confidence"),
         Tile(
-            f"{doubtful / n:.1%}",
+            _percent(doubtful / n, 1),
             "in doubt",
             f"{doubtful:,} texts below {DOUBT_BELOW:.0%} confidence",
         ),
@@ -159,8 +159,16 @@ def headline(data: ReportData, cards: tuple[Card, ...]) -> tuple[Tile, ...]:
         ]
     if len(assigned) < n:
         left = n - len(assigned)
-        tiles.append(Tile(f"{left:,}", "without a cluster", f"{left / n:.1%} of the texts"))
+        tiles.append(
+            Tile(f"{left:,}", "without a cluster", f"{_percent(left / n, 1)} of the texts")
+        )
     return tuple(tiles)
+
+
+def _percent(share: float, digits: int) -> str:
+    """Return a share in per cent, where 100 means all of it and is not rounded to."""
+    most = 1 - 10.0 ** -(digits + 2)
+    return f"{share if share >= 1 else min(share, most):.{digits}%}"
 
 
 def score_tiles(scores: Mapping[str, float] | None) -> tuple[Tile, ...]:

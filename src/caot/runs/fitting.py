@@ -80,6 +80,35 @@ def fit_run(
     language = not_english(table.texts, settings.encoder)
     if language is not None:
         _warn(noted, language)
+    with folder.locked():
+        return _fit_locked(
+            table,
+            folder,
+            settings,
+            tell=tell,
+            clock=clock,
+            noted=noted,
+            resume=resume,
+            source=source,
+            title=title,
+            true_labels=true_labels,
+        )
+
+
+def _fit_locked(
+    table: TextTable,
+    folder: RunFolder,
+    settings: RunSettings,
+    *,
+    tell: RunCallback,
+    clock: Clock,
+    noted: list[str],
+    resume: bool,
+    source: str | os.PathLike[str] | None,
+    title: str | None,
+    true_labels: Sequence[object] | None,
+) -> RunRecord:
+    """Do what `fit_run` says, in a folder that no other process writes to."""
     begun = False
     try:
         with _collected(noted):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -16,6 +17,7 @@ from caot.describe import Description
 from caot.files import atomic_file
 from caot.io import TextTable, read_table, write_table
 from caot.runs.errors import RunError
+from caot.runs.locking import LOCK, locked, require_idle
 from caot.runs.publishing import listed, own_file, publish, staging
 from caot.runs.record import RUN_FILE, RunRecord, read_json, write_json
 from caot.runs.result import (
@@ -97,6 +99,7 @@ class RunFolder:
         if folder.path.exists() and not folder.path.is_dir():
             msg = f"{path} is a file: choose another name for the run folder"
             raise RunError(msg)
+        require_idle(folder.path)
         if resume:
             if not folder.has_begun:
                 done = (folder.path / RUN_FILE).is_file()
@@ -131,6 +134,10 @@ class RunFolder:
     def record(self) -> RunRecord:
         """What ``run.json`` says."""
         return RunRecord.read(self.path)
+
+    def locked(self) -> AbstractContextManager[None]:
+        """Keep other processes from writing here; raise `RunError` if one does so now."""
+        return locked(self.path)
 
     def begin(self, facts: Mapping[str, Any], *, resume: bool = False) -> dict[str, Any]:
         """Mark the folder as that of a run under way; return the facts of the one that goes on."""
@@ -243,7 +250,7 @@ class RunFolder:
 
     def _require_free(self, *, force: bool) -> None:
         path = self.path
-        if not path.is_dir() or not any(path.iterdir()):
+        if not path.is_dir() or all(inside.name == LOCK for inside in path.iterdir()):
             return
         if not self.has_begun and not (path / RUN_FILE).is_file():
             msg = (

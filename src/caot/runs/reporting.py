@@ -117,12 +117,13 @@ def report_data(
 
 
 def _shown_settings(record: RunRecord) -> dict[str, Any]:
-    return {
+    """Return what to show by name; what was not set, or is not known, has no row."""
+    shown = {
         "input": record.input["name"],
         "sha256": record.input["sha256"],
         "text columns": ", ".join(record.input["text_columns"]),
-        "encoder": record.encoder,
         **_shown_parameters(record.parameters),
+        "encoder": record.encoder,  # the one that was used, where "auto" was asked for
         "min_confidence": record.settings["min_confidence"],
         "imbalance level": record.imbalance.get("level"),
         "penalty weight": record.imbalance.get("uniformity"),
@@ -131,6 +132,7 @@ def _shown_settings(record: RunRecord) -> dict[str, Any]:
         "end of training": record.training["end_reason"],
         "seconds in all": round(sum(record.timings.values()), 1),
     }
+    return {name: value for name, value in shown.items() if value is not None}
 
 
 def _shown_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
