@@ -38,6 +38,16 @@ QUICK: dict[str, dict[str, Any]] = {
     "fnscc": {"n_neighbors": 5},
     "cc": {"max_iter": 100, "learning_rate": 5e-3},
     "back-trans": {},
+    "stcc": {"max_iter": 60, "n_word_features": 16, "learning_rate": 5e-3, "min_count": 1},
+    "self-train": {
+        "n_word_features": 16,
+        "hidden": (32,),
+        "n_features": 8,
+        "pretrain_iter": 60,
+        "max_iter": 20,
+        "update_every": 10,
+        "min_count": 1,
+    },
 }
 LEARNING = {"finetune": "none", "augmenter": "word-dropout", "max_iter": 12, "n_init": 2}
 
@@ -51,7 +61,8 @@ def quick(name: str, n_clusters: int = N_TOPICS, **changes: Any) -> Baseline:
 
 
 def _settings(name: str) -> dict[str, Any]:
-    return {**(LEARNING if METHODS[name].learns else {}), **QUICK[name]}
+    known = METHODS[name].load()().get_params(deep=False)
+    return {**{n: v for n, v in LEARNING.items() if n in known}, **QUICK[name]}
 
 
 def saveable(name: str, **changes: Any) -> Baseline:

@@ -81,6 +81,7 @@ class Baseline(
 
     # Least values of integer settings.
     _least: ClassVar[dict[str, int]] = {"n_clusters": 2, "random_state": 0, "verbose": 0}
+    _may_be_none: ClassVar[tuple[str, ...]] = ()
     has_own_cluster_: ClassVar[bool] = False
     temperature_: ClassVar[float] = 1.0
 
@@ -107,7 +108,8 @@ class Baseline(
         """
         self._check_parameters()
         inputs = read_inputs(X, on_empty="error")
-        require_distinct(inputs, self.n_clusters)
+        if self.n_clusters is not None:
+            require_distinct(inputs, self.n_clusters)
         with compute_threads():
             vectors = self._fit(inputs, views, callbacks)
             self._label(vectors)
@@ -155,6 +157,8 @@ class Baseline(
     def _check_parameters(self) -> None:
         for name, least in self._least.items():
             value = getattr(self, name)
+            if value is None and name in self._may_be_none:
+                continue
             if not isinstance(value, Integral) or value < least:
                 msg = f"{name} must be an integer of at least {least}, got {value!r}"
                 raise ValueError(msg)

@@ -56,6 +56,8 @@ class Method:
         return cast("type[Baseline]", getattr(module, self.class_name))
 
 
+RIVALS = "caot[rivals]"
+
 _ALL = (
     Method(
         "tfidf",
@@ -84,6 +86,22 @@ _ALL = (
         "clusters merged pair by pair, by Ward's criterion unless told otherwise",
         "agglomerative",
         "Agglomerative",
+    ),
+    Method(
+        "stcc",
+        "STCC",
+        "a convolutional network on word vectors that predicts binary codes, then K-means",
+        "stcc",
+        "STCC",
+        learns=True,
+    ),
+    Method(
+        "self-train",
+        "Self-Train",
+        "an auto-encoder of averaged word vectors and DEC's self-training",
+        "self_train",
+        "SelfTrain",
+        learns=True,
     ),
     Method(
         "back-trans",
@@ -171,6 +189,33 @@ _ALL = (
         "embeddings of a language model and a classical algorithm",
         "tcllm",
         "TCLLM",
+    ),
+    Method(
+        "bertopic",
+        "BERTopic",
+        "BERTopic with its K-means option at k, or by its defaults without k",
+        "bertopic",
+        "BERTopicAdapter",
+        needs=RIVALS,
+        finds_k=True,
+    ),
+    Method(
+        "umap-hdbscan",
+        "UMAP + HDBSCAN",
+        "dense regions after UMAP; finds the number of clusters, and noise",
+        "umap_hdbscan",
+        "UmapHdbscan",
+        needs=RIVALS,
+        finds_k=True,
+    ),
+    Method(
+        "evoc",
+        "EVoC",
+        "dense regions of a neighbour graph's own embedding; finds noise",
+        "evoc",
+        "EVoCAdapter",
+        needs=RIVALS,
+        finds_k=True,
     ),
 )
 

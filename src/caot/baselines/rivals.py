@@ -1,0 +1,73 @@
+"""What the adapters on other libraries share: a late import, and labels that are remembered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from caot.baselines.base import Vectors
+from caot.baselines.frozen import FrozenMethod
+from caot.baselines.heads import Centroids, Head
+from caot.baselines.remembered import NOISE, Remembered, consistent
+from caot.checks import require_choice
+from caot.inputs import Inputs
+
+INSTALL = 'pip install "caot[rivals]"'
+
+
+class RivalNotInstalled(ImportError):  # noqa: N818 - the name says what happened
+    """A library that an adapter needs is not there; the message says how to get it."""
+
+
+def import_rival(name: str) -> Any:  # noqa: ANN401 - a module of another library
+    """Import a module of another library, or say how to install it."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        msg = f"{name.split('.', maxsplit=1)[0]} is not installed ({error}): {INSTALL}"
+        raise RivalNotInstalled(msg) from error
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Rival(FrozenMethod):
+    """Another library's labels of the embeddings, kept as they are.
+
+    Texts of the fit keep their label, noise included; new ones go to the nearest centre, since
+    such libraries predict and save by pickle or not at all. A method implements ``_labels_of``.
+
+    Parameters
+    ----------
+    outliers
+        What becomes of texts that the library calls noise: the label −1 ("noise"), or the nearest
+        centre ("nearest").
+    """
+
+    outliers: Literal["noise", "nearest"] = "noise"
+
+    # The libraries find the number of clusters, if need be.
+    _may_be_none: ClassVar[tuple[str, ...]] = ("n_clusters",)
+
+    def _check_parameters(self) -> None:
+        require_choice("outliers", self.outliers, ("noise", "nearest"))
+        super()._check_parameters()
+
+    def _labels_of(self, vectors: Vectors, inputs: Inputs) -> NDArray[np.int64]:
+        """Return the library's labels (n,), −1 for noise."""
+        raise NotImplementedError
+
+    def _cluster(self, vectors: Vectors, inputs: Inputs) -> Head:
+        labels = consistent(vectors, np.asarray(self._labels_of(vectors, inputs)))
+        found = np.unique(labels[labels != NOISE])
+        if not found.size:
+            msg = f"{type(self).__name__} took every text for noise: use smaller clusters"
+            raise ValueError(msg)
+        numbered = np.where(labels == NOISE, NOISE, np.searchsorted(found, labels))
+        if self.outliers == "nearest":
+            centers = Centroids.of_labels(vectors, numbered, len(found)).centers.numpy()
+            distances = np.square(centers).sum(axis=1) - 2 * vectors @ centers.T
+            numbered = np.where(numbered == NOISE, distances.argmin(axis=1), numbered)
+        return Remembered.of(vectors, numbered, len(found), self.random_state)
