@@ -168,15 +168,23 @@ def probabilities(
     empty
         Which texts are empty, (n,).
     """
-    networks = model.networks_
+    shares = network_shares(model.networks_, vectors)
+    return with_own_cluster(shares, empty) if model.has_own_cluster_ else shares
+
+
+def network_shares(networks: Networks, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the probabilities (n, k) that the networks give embeddings (n, width)."""
     device = next(networks.parameters()).device
     shares = np.empty((len(vectors), networks.n_clusters), dtype=np.float32)
     with torch.inference_mode():
         for start in range(0, len(vectors), _ROWS):
             rows = torch.tensor(vectors[start : start + _ROWS], device=device)
             shares[start : start + _ROWS] = networks.predict(rows).exp().cpu().numpy()
-    if not model.has_own_cluster_:
-        return shares
+    return shares
+
+
+def with_own_cluster(shares: NDArray[np.float32], empty: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """Add a column for the empty texts' own cluster, (n, k + 1): all of theirs, none of others."""
     own = empty[:, None].astype(np.float32)
     return np.hstack([shares * (1 - own), own])
 
