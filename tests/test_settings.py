@@ -133,6 +133,12 @@ def test_schedules_as_set():
     assert make(50, None, n_iter=40) == Schedule(40, 12, 0, 50)
 
 
+def test_a_long_warm_up_fits_the_many_iterations_of_a_frozen_encoder():
+    settings = FitSettings(warmup_iter=500)
+    assert settings.schedule(frozen=True, n_samples=100).warmup_iter == 500
+    assert settings.iterations(frozen=False, n_samples=100) == 200
+
+
 def test_a_warm_up_is_no_longer_than_the_training():
     with pytest.raises(ValueError, match="warmup_iter must lie between 0 and max_iter = 10"):
         FitSettings(max_iter=10, warmup_iter=11).schedule(frozen=True, n_samples=100)

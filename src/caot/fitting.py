@@ -64,11 +64,11 @@ class FitPlan:
         views: tuple[Iterable[str] | ArrayLike, Iterable[str] | ArrayLike] | None,
     ) -> Self:
         """Do everything that comes before training, the cheap checks first."""
-        usual = settings.schedule(frozen=False, n_samples=len(inputs))
+        usual = settings.iterations(frozen=False, n_samples=len(inputs))
         given = None if views is None else check_views(views, inputs)
         require_distinct(inputs, n_clusters)
         loaded = load(settings, inputs)
-        choice = choose_layers(settings, loaded, usual.max_iter)
+        choice = choose_layers(settings, loaded, usual)
         schedule = settings.schedule(
             frozen=choice.layers == "none", n_samples=len(inputs.filled), n_iter=choice.n_iter
         )

@@ -173,18 +173,31 @@ def probabilities(
     empty
         Which texts are empty, (n,).
     """
-    networks = model.networks_
+    shares = network_shares(model.networks_, vectors, model.temperature_)
+    return with_own_cluster(shares, empty) if model.has_own_cluster_ else shares
+
+
+def network_shares(
+    networks: Networks, vectors: NDArray[np.float32], temperature: float
+) -> NDArray[np.float32]:
+    """Return the probabilities (n, k) that the networks give embeddings (n, width).
+
+    A temperature above 1 softens them (Eq. 32).
+    """
     device = next(networks.parameters()).device
     shares = np.empty((len(vectors), networks.n_clusters), dtype=np.float32)
     with torch.inference_mode():
         for start in range(0, len(vectors), _ROWS):
             rows = torch.tensor(vectors[start : start + _ROWS], device=device)
             log_prob = networks.predict(rows)
-            if model.temperature_ != 1:
-                log_prob = (log_prob / model.temperature_).log_softmax(dim=1)
+            if temperature != 1:
+                log_prob = (log_prob / temperature).log_softmax(dim=1)
             shares[start : start + _ROWS] = log_prob.exp().cpu().numpy()
-    if not model.has_own_cluster_:
-        return shares
+    return shares
+
+
+def with_own_cluster(shares: NDArray[np.float32], empty: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """Add a column for the empty texts' own cluster, (n, k + 1): all of theirs, none of others."""
     own = empty[:, None].astype(np.float32)
     return np.hstack([shares * (1 - own), own])
 

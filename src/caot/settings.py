@@ -125,18 +125,29 @@ class FitSettings(PreparationSettings):
         # The parts check their settings themselves, whatever layers and penalty there will be.
         self.objective("all")
         self.transport(uniformity=1.0)
+        if self.max_iter is not None:
+            self.schedule(frozen=True, n_samples=1)
 
     @property
     def open_choices(self) -> Variant:
         """The variant, with its defaults if none was given."""
         return self.variant or Variant()
 
+    def iterations(self, *, frozen: bool, n_samples: int) -> int:
+        """Return how many iterations a run has.
+
+        Without ``max_iter`` these are the paper's 2,000 in faithful mode; 1,000 for a frozen
+        encoder; and for one that learns 200 to 400, in proportion to the samples: few samples come
+        often enough all the same.
+        """
+        if self.max_iter is not None:
+            return self.max_iter
+        if self.is_faithful:
+            return _FAITHFUL_ITER
+        return _FROZEN_ITER if frozen else min(400, max(200, n_samples // 25))
+
     def schedule(self, *, frozen: bool, n_samples: int, n_iter: int | None = None) -> Schedule:
         """Return the schedule of a run.
-
-        Without ``max_iter`` it has the paper's 2,000 iterations in faithful mode; 1,000 for a
-        frozen encoder; and for one that learns 200 to 400, in proportion to the samples: few
-        samples come often enough all the same.
 
         Parameters
         ----------
@@ -147,11 +158,7 @@ class FitSettings(PreparationSettings):
         n_iter
             The number of iterations where it is decided already, for lack of time.
         """
-        max_iter = n_iter or self.max_iter
-        if max_iter is None and self.is_faithful:
-            max_iter = _FAITHFUL_ITER
-        elif max_iter is None:
-            max_iter = _FROZEN_ITER if frozen else min(400, max(200, n_samples // 25))
+        max_iter = n_iter or self.iterations(frozen=frozen, n_samples=n_samples)
         warmup_iter = self.warmup_iter
         if warmup_iter is None:
             warmup_iter = round(_WARMUP_SHARE * max_iter)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 
+from caot.files import NotWritableError
+
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 
@@ -25,6 +27,8 @@ def reading_failed(name: str, error: OSError) -> TableError:
 
 def writing_failed(name: str, error: OSError) -> TableError:
     """Return the error for a file that the system does not let us write."""
+    if isinstance(error, NotWritableError) and isinstance(error.__cause__, OSError):
+        return writing_failed(name, error.__cause__)  # of which a table has more to say
     if error.errno in _FULL:
         return TableError(
             f"the disk is full, {name} was not written: free space, or write elsewhere"
