@@ -8,33 +8,18 @@ import time
 import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import Any, Self
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-)
 from sklearn.utils.validation import check_is_fitted
 
 from caot import persistence
-from caot.checks import require_integer
-from caot.describe import (
-    DescribeSettings,
-    Description,
-    cluster_info,
-    describe,
-    document_info,
-)
-from caot.encoders import Encoder, Features
+from caot.clusterer import Probabilities, TextClusterer
+from caot.encoders import Encoder
 from caot.fitting import FitPlan
 from caot.imbalance import Imbalance, ImbalanceSpec
-from caot.inputs import EMPTY_OWN, Inputs, read_inputs
-from caot.prediction import probabilities as cluster_probabilities
+from caot.prediction import network_shares
 from caot.quantities import seconds
 from caot.settings import (
     AugmenterSpec,
@@ -48,19 +33,14 @@ from caot.settings import (
 from caot.threads import compute_threads
 from caot.training import Callback, EndReason, History, Networks
 
-if TYPE_CHECKING:
-    from sklearn.utils import Tags
-
 logger = logging.getLogger("caot")
-
-Probabilities = NDArray[np.float32]
 
 
 class EmptyClusterWarning(UserWarning):
     """Fewer clusters hold texts than were asked for."""
 
 
-class CAOT(ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
+class CAOT(TextClusterer):
     """Short-text clustering by consistency-aware adaptive optimal transport.
 
     Fine-tunes a sentence encoder, or networks on top of a frozen one, without labels: pseudo-labels
@@ -236,15 +216,11 @@ class CAOT(ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, Base
             at most what came after the last write.
         """
         started = time.monotonic()
-        require_integer("n_clusters", self.n_clusters, 2)
-        settings = FitSettings.of(self.get_params(deep=False))
+        settings = self._settings_as(FitSettings)
         if checkpoint_every < 1:
             msg = f"checkpoint_every must be at least 1, got {checkpoint_every}"
             raise ValueError(msg)
-        inputs = read_inputs(X, on_empty=self.on_empty)
-        if sample_ids is not None and len(sample_ids) != len(inputs):
-            msg = f"sample_ids has {len(sample_ids)} entries for {len(inputs)} samples"
-            raise ValueError(msg)
+        inputs = self._read_samples(X, sample_ids)
         with compute_threads():
             plan = FitPlan.make(settings, self.n_clusters, inputs, views)
             outcome = plan.run(
@@ -263,83 +239,6 @@ class CAOT(ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, Base
         self._label(inputs, embeddings)
         self._warn_about(outcome.reason)
         return self
-
-    def predict(
-        self,
-        X: Iterable[str] | ArrayLike,
-        *,
-        min_confidence: float | None = None,
-        batch_size: int = 64,
-    ) -> NDArray[np.int64]:
-        """Return the cluster of each text, (n,); −1 where the confidence is below the minimum."""
-        if min_confidence is not None and not 0 <= min_confidence <= 1:
-            msg = f"min_confidence must lie between 0 and 1, got {min_confidence}"
-            raise ValueError(msg)
-        probabilities = self.predict_proba(X, batch_size=batch_size)
-        labels: NDArray[np.int64] = probabilities.argmax(axis=1).astype(np.int64)
-        if min_confidence is not None:
-            labels[probabilities.max(axis=1) < min_confidence] = -1
-        return labels
-
-    def predict_proba(
-        self,
-        X: Iterable[str] | ArrayLike,
-        *,
-        batch_size: int = 64,
-    ) -> Probabilities:
-        """Return each cluster's probability, (n, k), and that of the empty texts' own, if any."""
-        check_is_fitted(self)
-        inputs = self._read(X)
-        return self._probabilities(inputs, self._embed(inputs, batch_size))
-
-    def transform(
-        self,
-        X: Iterable[str] | ArrayLike,
-        *,
-        batch_size: int = 64,
-    ) -> NDArray[np.float32]:
-        """Return the embeddings of the fitted encoder, (n, width)."""
-        check_is_fitted(self)
-        return self._embed(self._read(X), batch_size)
-
-    def describe(self, X: Iterable[str], **settings: Unpack[DescribeSettings]) -> Description:
-        """Describe the clusters by the texts that fall into them: keywords, label, examples.
-
-        ``settings`` are those of :func:`caot.describe.describe`.
-        """
-        return self._describe(X, settings)[0]
-
-    def get_cluster_info(
-        self, X: Iterable[str], **settings: Unpack[DescribeSettings]
-    ) -> pd.DataFrame:
-        """Return one row a cluster: label, keywords, size, share, mean confidence, examples."""
-        description, texts, _ = self._describe(X, settings)
-        return cluster_info(description, texts)
-
-    def get_document_info(
-        self,
-        X: Iterable[str],
-        *,
-        ids: Sequence[object] | None = None,
-        **settings: Unpack[DescribeSettings],
-    ) -> pd.DataFrame:
-        """Return one row a text, in order: cluster, its label, confidence, second choice."""
-        description, texts, probabilities = self._describe(X, settings)
-        return document_info(description, texts, probabilities, probabilities.argmax(axis=1), ids)
-
-    def _describe(
-        self, X: Iterable[str], settings: DescribeSettings
-    ) -> tuple[Description, list[str], Probabilities]:
-        check_is_fitted(self)
-        inputs = self._read(X)
-        if inputs.is_vectors:
-            msg = "vectors have no words: give their texts to caot.describe.describe yourself"
-            raise TypeError(msg)
-        vectors = self._embed(inputs, batch_size=64)
-        probabilities = self._probabilities(inputs, vectors)
-        labels = probabilities.argmax(axis=1)
-        description = describe(inputs.values, labels, probabilities, vectors, **settings)
-        return description, inputs.values, probabilities
 
     def save_pretrained(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the model: a sentence-transformers folder with the networks and a model card.
@@ -375,51 +274,14 @@ class CAOT(ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, Base
         check_is_fitted(self)
         return persistence.push(self, repo_id, token=token, private=private)
 
-    def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn that X is text."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = True
-        tags.non_deterministic = False
-        return tags
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.cluster_centers_.shape[1])
+    def _shares(self, vectors: NDArray[np.float32]) -> Probabilities:
+        return network_shares(self.networks_, vectors)
 
     def _take(self, encoder: Encoder, networks: Networks, imbalance: Imbalance) -> None:
         """Keep what prediction needs."""
-        self.encoder_: Encoder = encoder
+        self._keep_encoder(encoder)
         self.networks_: Networks = networks.eval()
         self.imbalance_: Imbalance = imbalance
-        self.has_own_cluster_ = self.on_empty == EMPTY_OWN
-        if isinstance(encoder, Features):
-            self.n_features_in_ = encoder.width
-        elif hasattr(self, "n_features_in_"):  # of an earlier fit
-            del self.n_features_in_
-
-    def _read(self, values: Iterable[str] | ArrayLike) -> Inputs:
-        return read_inputs(values, on_empty=EMPTY_OWN if self.has_own_cluster_ else "error")
-
-    def _embed(self, inputs: Inputs, batch_size: int) -> NDArray[np.float32]:
-        if inputs.is_vectors != isinstance(self.encoder_, Features):
-            kinds = ("texts", "vectors") if inputs.is_vectors else ("vectors", "texts")
-            msg = f"the model was fitted on {kinds[0]}, X holds {kinds[1]}"
-            raise TypeError(msg)
-        return self.encoder_.encode(inputs.values, batch_size=batch_size)
-
-    def _probabilities(self, inputs: Inputs, vectors: NDArray[np.float32]) -> Probabilities:
-        return cluster_probabilities(self, vectors, inputs.empty)
-
-    def _label(self, inputs: Inputs, vectors: NDArray[np.float32]) -> None:
-        """Set the labels and what follows from them: a last pass in float32."""
-        probabilities = self._probabilities(inputs, vectors)
-        self.labels_ = probabilities.argmax(axis=1).astype(np.int64)
-        n_labels = probabilities.shape[1]
-        sizes = np.bincount(self.labels_, minlength=n_labels)
-        means = [_mean(vectors, self.labels_ == label) for label in range(n_labels)]
-        self.cluster_centers_ = np.stack(means).astype(np.float32)
-        self.cluster_sizes_ = sizes
 
     def _warn_about(self, reason: EndReason) -> None:
         used = int(np.count_nonzero(self.cluster_sizes_[: self.n_clusters]))
@@ -452,11 +314,3 @@ class CAOT(ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, Base
         """Set fitted attributes that a saved model brings."""
         for name, value in attributes.items():
             setattr(self, name, value)
-
-
-def _mean(vectors: NDArray[np.float32], member: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the mean of the members' vectors, (width,); NaN if there is none."""
-    if not member.any():
-        return np.full(vectors.shape[1], np.nan)
-    mean: NDArray[np.float64] = vectors[member].mean(axis=0, dtype=np.float64)
-    return mean

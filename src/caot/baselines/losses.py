@@ -86,7 +86,8 @@ def self_expression(features: Tensor, ridge: float) -> Tensor:
     n = len(features)
     gram = features @ features.T + ridge * torch.eye(n, device=features.device)
     inverse = torch.linalg.inv(gram)
-    return (-inverse / inverse.diagonal()[:, None]).fill_diagonal_(0.0)
+    expression: Tensor = -inverse / inverse.diagonal()[:, None]
+    return expression.fill_diagonal_(0.0)
 
 
 def cluster_contrast(log_prob1: Tensor, log_prob2: Tensor, temperature: float) -> Tensor:
@@ -97,4 +98,5 @@ def cluster_contrast(log_prob1: Tensor, log_prob2: Tensor, temperature: float) -
     shares1, shares2 = log_prob1.exp(), log_prob2.exp()
     contrast = nt_xent(shares1.T, shares2.T, temperature)
     means = torch.stack([shares1.mean(dim=0), shares2.mean(dim=0)])
-    return contrast + torch.special.xlogy(means, means).sum()
+    crowding: Tensor = torch.special.xlogy(means, means).sum()
+    return contrast + crowding

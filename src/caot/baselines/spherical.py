@@ -68,7 +68,7 @@ def spherical_kmeans(unit: Vectors, n_clusters: int, seed: int, max_iter: int) -
     n_clusters, seed, max_iter
         Number of centres, seed of the start, most rounds.
     """
-    centers: Vectors = unit_rows(kmeans_plusplus(unit, n_clusters, random_state=seed)[0])
+    centers = unit_rows(kmeans_plusplus(unit, n_clusters, random_state=seed)[0])
     labels = np.full(len(unit), -1)
     for _ in range(max_iter):
         cosines = unit @ centers.T
