@@ -91,5 +91,5 @@ def spherical_kmeans(unit: Vectors, n_clusters: int, seed: int, max_iter: int) -
 def unit_rows(rows: Vectors) -> Vectors:
     """Scale rows to length one; a zero row stays."""
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    unit: Vectors = rows / np.where(norms > 0, norms, 1).astype(rows.dtype)
+    unit: Vectors = np.asarray(rows / np.where(norms > 0, norms, 1), dtype=np.float32)
     return unit
