@@ -27,7 +27,7 @@ from caot.describe import (
 )
 from caot.encoders import Encoder, Features
 from caot.inputs import EMPTY_OWN, Inputs, read_inputs
-from caot.prediction import with_own_cluster
+from caot.prediction import most_probable, with_own_cluster
 from caot.settings import OnEmpty, PreparationSettings
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class TextClusterer(
             msg = f"min_confidence must lie between 0 and 1, got {min_confidence}"
             raise ValueError(msg)
         probabilities = self.predict_proba(X, batch_size=batch_size)
-        labels: NDArray[np.int64] = probabilities.argmax(axis=1).astype(np.int64)
+        labels = most_probable(probabilities)
         if min_confidence is not None:
             labels[probabilities.max(axis=1) < min_confidence] = -1
         return labels
@@ -131,7 +131,7 @@ class TextClusterer(
     ) -> pd.DataFrame:
         """Return one row a text, in order: cluster, its label, confidence, second choice."""
         description, texts, probabilities = self._describe(X, settings)
-        return document_info(description, texts, probabilities, probabilities.argmax(axis=1), ids)
+        return document_info(description, texts, probabilities, most_probable(probabilities), ids)
 
     def __sklearn_tags__(self) -> Tags:
         """Tell scikit-learn that X is text."""
@@ -172,9 +172,9 @@ class TextClusterer(
     def _label(self, inputs: Inputs, vectors: NDArray[np.float32]) -> None:
         """Set the labels and what follows from them: a last pass in float32."""
         probabilities = self._probabilities(inputs, vectors)
-        self.labels_ = probabilities.argmax(axis=1).astype(np.int64)
+        self.labels_ = most_probable(probabilities)
         n_labels = probabilities.shape[1]
-        sizes = np.bincount(self.labels_, minlength=n_labels)
+        sizes = np.bincount(self.labels_[self.labels_ >= 0], minlength=n_labels)
         means = [_mean(vectors, self.labels_ == label) for label in range(n_labels)]
         self.cluster_centers_ = np.stack(means).astype(np.float32)
         self.cluster_sizes_ = sizes
@@ -203,7 +203,7 @@ class TextClusterer(
             raise TypeError(msg)
         vectors = self._embed(inputs, batch_size=64)
         probabilities = self._probabilities(inputs, vectors)
-        labels = probabilities.argmax(axis=1)
+        labels = most_probable(probabilities)
         description = describe(inputs.values, labels, probabilities, vectors, **settings)
         return description, inputs.values, probabilities
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from caot.inputs import Inputs
-    from caot.training import Networks
 
 # Enough texts to sort them into batches of similar length; 6 MB of vectors of width 384.
 CHUNK_SIZE = 4096
@@ -27,8 +26,25 @@ CHUNK_SIZE = 4096
 _ROWS = 65_536
 
 
+class Predicts(Protocol):
+    """What turns embeddings into clusters: a module with these members."""
+
+    @property
+    def n_clusters(self) -> int:
+        """How many clusters there are."""
+        ...
+
+    def predict(self, embeddings: torch.Tensor) -> torch.Tensor:
+        """Return the log-probability of each cluster, (n, k); −∞ throughout for noise."""
+        ...
+
+    def parameters(self) -> Iterator[torch.nn.Parameter]:
+        """Return the weights."""
+        ...
+
+
 class FittedModel(Protocol):
-    """What prediction needs of a fitted `CAOT`."""
+    """What prediction needs of a fitted estimator."""
 
     @property
     def encoder_(self) -> Encoder:
@@ -36,7 +52,7 @@ class FittedModel(Protocol):
         ...
 
     @property
-    def networks_(self) -> Networks:
+    def networks_(self) -> Predicts:
         """The networks, in evaluation mode."""
         ...
 
@@ -178,7 +194,7 @@ def probabilities(
 
 
 def network_shares(
-    networks: Networks, vectors: NDArray[np.float32], temperature: float
+    networks: Predicts, vectors: NDArray[np.float32], temperature: float = 1.0
 ) -> NDArray[np.float32]:
     """Return the probabilities (n, k) that the networks give embeddings (n, width).
 
@@ -200,6 +216,13 @@ def with_own_cluster(shares: NDArray[np.float32], empty: NDArray[np.bool_]) -> N
     """Add a column for the empty texts' own cluster, (n, k + 1): all of theirs, none of others."""
     own = empty[:, None].astype(np.float32)
     return np.hstack([shares * (1 - own), own])
+
+
+def most_probable(shares: NDArray[np.float32]) -> NDArray[np.int64]:
+    """Return the cluster of the highest probability, (n,); −1 where no cluster has any: noise."""
+    labels: NDArray[np.int64] = shares.argmax(axis=1).astype(np.int64)
+    labels[shares.max(axis=1) <= 0] = -1
+    return labels
 
 
 def _stream(
@@ -241,6 +264,7 @@ def _prediction(
     np.put_along_axis(rest, labels[:, None], -1.0, axis=1)
     second_labels, second_confidence = _highest(rest)
     second_labels[empty] = -1
+    labels[confidence <= 0] = -1  # noise, to methods that know it
     if min_confidence is not None:
         labels[confidence < min_confidence] = -1
     return Prediction(start, labels, confidence, second_labels, second_confidence)

@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 from caot.baselines import METHODS
 from caot.baselines.base import Baseline
+from caot.prediction import predict_stream
 from tests.baselines.quick import (
     CORPUS,
     N_TOPICS,
@@ -120,3 +121,26 @@ def test_bad_values_are_refused(name: str) -> None:
         quick(name).set_params(n_clusters=1).fit(CORPUS.texts)
     with pytest.raises(ValueError, match="empty"):
         quick(name).fit([*CORPUS.texts, " "])
+
+
+def test_clusters_are_described(fitted: Baseline) -> None:
+    description = fitted.describe(CORPUS.texts)
+    assert len(description.clusters) == N_TOPICS
+    assert len(fitted.get_cluster_info(CORPUS.texts)) == N_TOPICS
+    rows = fitted.get_document_info(CORPUS.texts)
+    np.testing.assert_array_equal(rows["cluster"], fitted.labels_)
+
+
+def test_streams_are_predicted(fitted: Baseline) -> None:
+    parts = predict_stream(fitted, iter(CORPUS.texts), chunk_size=25)
+    np.testing.assert_array_equal(np.concatenate([p.labels for p in parts]), fitted.labels_)
+
+
+@pytest.mark.parametrize("name", ["tfidf", "kmeans", "sccl", "self-train"])
+def test_empty_texts_may_have_a_cluster_of_their_own(name: str) -> None:
+    texts, views = [" ", *CORPUS.texts], tuple(["", *view] for view in VIEWS)
+    model = quick(name, on_empty="own-cluster").fit(texts, views=views)
+    assert model.labels_[0] == N_TOPICS
+    assert accuracy(model, np.array([N_TOPICS, *CORPUS.labels])) > 0.9
+    assert model.cluster_sizes_.tolist()[-1] == 1
+    np.testing.assert_array_equal(model.predict(texts), model.labels_)

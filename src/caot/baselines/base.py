@@ -7,35 +7,30 @@ from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-)
 from sklearn.utils.validation import check_is_fitted
 
 from caot.baselines import saving
 from caot.baselines.heads import Head
-from caot.inputs import Inputs, read_inputs, require_distinct
+from caot.checks import require_choice
+from caot.clusterer import TextClusterer
+from caot.encoders import Features
+from caot.inputs import EMPTY_OWN, Inputs, check_views, require_distinct
 from caot.persistence import load_saved_encoder
-from caot.prediction import probabilities
+from caot.prediction import network_shares
+from caot.settings import OnEmpty
 from caot.threads import compute_threads
 from caot.training import Callback
 
-if TYPE_CHECKING:
-    from sklearn.utils import Tags
-
 Given: TypeAlias = Iterable[str] | ArrayLike
-Views: TypeAlias = tuple[Given, Given]
+Views: TypeAlias = tuple[Any, Any]
 Vectors: TypeAlias = NDArray[np.float32]
 
 
-class _Fitted:
+class _Fitted(TextClusterer):
     """What `_fit` sets; declared apart, since in a dataclass it would count as settings."""
 
     encoder_: Any
@@ -46,9 +41,7 @@ class _Fitted:
 
 
 @dataclass(eq=False, repr=False)
-class Baseline(
-    ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, _Fitted, BaseEstimator
-):
+class Baseline(_Fitted):
     """A method that clusters texts, or vectors, behind scikit-learn's interface.
 
     A dataclass, so that a method states its own settings alone and ``__init__`` stores them. A
@@ -59,6 +52,8 @@ class Baseline(
     ----------
     n_clusters : int
         The number of clusters, at least 2.
+    on_empty : "error" or "own-cluster"
+        Whether texts without content are refused, or get the label ``n_clusters``.
     random_state : int
         Seed of everything random: the same seed, data and thread count give the same labels.
     verbose : int
@@ -76,13 +71,13 @@ class Baseline(
 
     n_clusters: int = 8
     _: KW_ONLY
+    on_empty: OnEmpty = "error"
     random_state: int = 0
     verbose: int = 0
 
     # Least values of integer settings.
     _least: ClassVar[dict[str, int]] = {"n_clusters": 2, "random_state": 0, "verbose": 0}
     _may_be_none: ClassVar[tuple[str, ...]] = ()
-    has_own_cluster_: ClassVar[bool] = False
     temperature_: ClassVar[float] = 1.0
 
     def fit(
@@ -90,7 +85,8 @@ class Baseline(
         X: Given,
         y: object = None,
         *,
-        views: Views | None = None,
+        views: tuple[Given, Given] | None = None,
+        sample_ids: Sequence[object] | None = None,
         callbacks: Sequence[Callback] = (),
     ) -> Self:
         """Cluster the texts, or the rows of a matrix of numbers.
@@ -103,30 +99,22 @@ class Baseline(
             Ignored: labels never reach a fit.
         views
             Two augmented views of X, in the same order, for methods that learn from views.
+        sample_ids
+            Names of the n samples, kept as ``sample_ids_``.
         callbacks
             Functions that are called with every training event and cannot change the result.
         """
         self._check_parameters()
-        inputs = read_inputs(X, on_empty="error")
+        inputs = self._read_samples(X, sample_ids)
+        given = None if views is None else check_views(views, inputs)
         if self.n_clusters is not None:
             require_distinct(inputs, self.n_clusters)
         with compute_threads():
-            vectors = self._fit(inputs, views, callbacks)
-            self._label(vectors)
+            vectors = self._fit(_filled(inputs), _filled_views(given, inputs), callbacks)
+            self._keep_encoder(self.encoder_)
+            self._label(inputs, self._with_empty(inputs, vectors))
+        self.sample_ids_ = None if sample_ids is None else list(sample_ids)
         return self
-
-    def predict(self, X: Given, *, batch_size: int = 64) -> NDArray[np.int64]:
-        """Return the cluster of each text, (n,); −1 for noise."""
-        return _labels(self.predict_proba(X, batch_size=batch_size))
-
-    def predict_proba(self, X: Given, *, batch_size: int = 64) -> Vectors:
-        """Return each cluster's share, (n, k); a row of zeros is noise."""
-        return self._shares(self.transform(X, batch_size=batch_size))
-
-    def transform(self, X: Given, *, batch_size: int = 64) -> Vectors:
-        """Return the vectors that were clustered, (n, width)."""
-        check_is_fitted(self)
-        return self._embed(read_inputs(X, on_empty="error"), batch_size)
 
     def save_pretrained(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the model as safetensors and JSON, all or nothing."""
@@ -138,20 +126,11 @@ class Baseline(
         """Load a saved model."""
         return saving.load(cls, Path(folder), device=device)
 
-    def __sklearn_tags__(self) -> Tags:
-        """Tell scikit-learn that X is text."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = True
-        tags.non_deterministic = False
-        return tags
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.cluster_centers_.shape[1])
-
     def _fit(self, inputs: Inputs, views: Views | None, callbacks: Sequence[Callback]) -> Vectors:
-        """Set ``encoder_`` and ``networks_``; return the vectors of the inputs, (n, width)."""
+        """Set ``encoder_`` and ``networks_``; return the vectors of the inputs, (n, width).
+
+        No input is empty, and given views are checked.
+        """
         raise NotImplementedError
 
     def _check_parameters(self) -> None:
@@ -162,21 +141,29 @@ class Baseline(
             if not isinstance(value, Integral) or value < least:
                 msg = f"{name} must be an integer of at least {least}, got {value!r}"
                 raise ValueError(msg)
+        require_choice("on_empty", self.on_empty, ("error", EMPTY_OWN))
+
+    def _shares(self, vectors: Vectors) -> Vectors:
+        return network_shares(self.networks_, vectors)
 
     def _embed(self, inputs: Inputs, batch_size: int) -> Vectors:
+        inner = getattr(self.encoder_, "encoder", self.encoder_)
+        if inputs.is_vectors != isinstance(inner, Features):
+            kinds = ("texts", "vectors") if inputs.is_vectors else ("vectors", "texts")
+            msg = f"the model was fitted on {kinds[0]}, X holds {kinds[1]}"
+            raise TypeError(msg)
         vectors: Vectors = self.encoder_.encode(inputs.values, batch_size=batch_size)
         return vectors
 
-    def _shares(self, vectors: Vectors) -> Vectors:
-        return probabilities(self, vectors, np.zeros(len(vectors), dtype=np.bool_))
-
-    def _label(self, vectors: Vectors) -> None:
-        """Set the labels and what follows from them."""
-        shares = self._shares(vectors)
-        self.labels_ = _labels(shares)
-        members = [self.labels_ == label for label in range(shares.shape[1])]
-        self.cluster_sizes_ = np.array([member.sum() for member in members])
-        self.cluster_centers_ = np.stack([_mean(vectors, member) for member in members])
+    def _with_empty(self, inputs: Inputs, vectors: Vectors) -> Vectors:
+        """Put the vectors of empty texts among those of the others, (n, width)."""
+        if not inputs.empty.any():
+            return vectors
+        everything = np.empty((len(inputs), vectors.shape[1]), dtype=np.float32)
+        everything[inputs.filled] = vectors
+        blank = [text for text, empty in zip(inputs.values, inputs.empty, strict=True) if empty]
+        everything[inputs.empty] = self.encoder_.encode(blank)
+        return everything
 
     @classmethod
     def _load_encoder(cls, folder: Path, device: str | None) -> Any:  # noqa: ANN401
@@ -184,14 +171,16 @@ class Baseline(
         return load_saved_encoder(folder, device)
 
 
-def _labels(shares: Vectors) -> NDArray[np.int64]:
-    labels: NDArray[np.int64] = shares.argmax(axis=1).astype(np.int64)
-    labels[shares.max(axis=1) == 0] = -1
-    return labels
+def _filled(inputs: Inputs) -> Inputs:
+    """Return the inputs without empty texts."""
+    if not inputs.empty.any():
+        return inputs
+    rows = inputs.filled
+    return Inputs([inputs.values[row] for row in rows], False, np.zeros(len(rows), dtype=np.bool_))
 
 
-def _mean(vectors: Vectors, member: NDArray[np.bool_]) -> Vectors:
-    if not member.any():
-        return np.full(vectors.shape[1], np.nan, dtype=np.float32)
-    mean: Vectors = vectors[member].mean(axis=0, dtype=np.float64).astype(np.float32)
-    return mean
+def _filled_views(views: Views | None, inputs: Inputs) -> Views | None:
+    if views is None or not inputs.empty.any():
+        return views
+    first, second = ([view[row] for row in inputs.filled] for view in views)
+    return first, second

@@ -68,7 +68,7 @@ def load(kind: type[Model], folder: Path, *, device: str | None) -> Model:
     head.load_state_dict(
         {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
     )
-    model.encoder_ = found._load_encoder(folder, device)
+    model._keep_encoder(found._load_encoder(folder, device))
     place = next(getattr(model.encoder_, "module", head).parameters(), torch.empty(0)).device
     model.networks_ = head.eval().to(place)
     for name in _FITTED_ARRAYS:

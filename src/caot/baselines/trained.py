@@ -16,7 +16,7 @@ from caot.baselines.base import Baseline, Vectors, Views
 from caot.baselines.heads import Centroids, Head
 from caot.baselines.representation import AdaptedEncoder, Representation
 from caot.baselines.training import Loop, Objective, Outcome, seeded
-from caot.inputs import Inputs, check_views
+from caot.inputs import Inputs
 from caot.kmeans import kmeans
 from caot.preparation import Preparation, choose_layers, load, prepare
 from caot.progress import ProgressBar
@@ -101,8 +101,8 @@ class TrainedMethod(Baseline):
         return Centroids.of(vectors, found.centers)
 
     def _views_for(self, inputs: Inputs, views: Views | None) -> tuple[Any, Any] | None:
-        """Return given views, checked; None lets the augmenter make them."""
-        return None if views is None else check_views(views, inputs)
+        """Return the views to use; None lets the augmenter make them."""
+        return views
 
     def _augmenter_for(self, inputs: Inputs, *, frozen: bool) -> AugmenterSpec:
         """Return the augmenter to use."""
@@ -151,9 +151,7 @@ class TrainedMethod(Baseline):
 
     def _prepare(self, inputs: Inputs, views: Views | None) -> tuple[Preparation, int]:
         """Return the prepared inputs and the number of iterations."""
-        settings = PreparationSettings.of(
-            {**self.get_params(deep=False), "mode": "default", "on_empty": "error"}
-        )
+        settings = PreparationSettings.of({**self.get_params(deep=False), "mode": "default"})
         given = self._views_for(inputs, views)
         loaded = load(settings, inputs)
         usual = self.max_iter or min(400, max(200, len(inputs) // 25))
