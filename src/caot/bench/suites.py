@@ -45,8 +45,8 @@ class Effort:
     seeds: tuple[int, ...]
 
 
-# "frozen" trains the networks alone, in a minute; "quick" the top two layers, in some ten minutes
-# on two cores; "paper" everything, as long as the paper does, which takes an accelerator.
+# "frozen" trains the networks alone, "quick" the top two layers too, "paper" everything, as long as
+# the paper does, which takes an accelerator.
 EFFORTS: Mapping[Budget, Effort] = {
     "frozen": Effort("none", 1000, None, (0, 1, 2, 3, 4)),
     "quick": Effort("2", 400, None, (0,)),

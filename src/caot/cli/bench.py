@@ -82,7 +82,10 @@ def run(
     ] = None,
     *,
     budget: Annotated[
-        str, typer.Option(help="frozen (a minute a run), quick (ten), or paper (needs a GPU).")
+        str,
+        typer.Option(
+            help="frozen (networks alone), quick (top two layers), or paper (needs a GPU)."
+        ),
     ] = "frozen",
     data: Annotated[
         list[str] | None,
