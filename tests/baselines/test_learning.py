@@ -22,8 +22,16 @@ from caot.inputs import read_inputs
 from caot.preparation import load, prepare
 from caot.settings import PreparationSettings
 from caot.training import EndReason, StepDone, TargetsMade
-from tests.baselines.quick import CORPUS, VIEWS, WORD_TEXTS, accuracy, quick, saveable
-from tests.estimator_corpus import vectors
+from tests.baselines.quick import (
+    CORPUS,
+    VIEWS,
+    WORD_TEXTS,
+    WORD_VIEWS,
+    accuracy,
+    quick,
+    saveable,
+)
+from tests.estimator_corpus import model_folder, vectors
 from tests.fakes import HashEncoder
 from tests.tiny_models import tiny_tokenizer
 
@@ -242,3 +250,17 @@ def test_a_time_budget_ends_training() -> None:
     model = quick("sccl", max_iter=100_000, time_budget=0.2).fit(CORPUS.texts, views=VIEWS)
     assert model.n_iter_ < 100_000
     assert model.end_reason_ is EndReason.TIME
+
+
+@pytest.mark.parametrize("name", ["simcse", "esimcse", "sccl", "rstc", "scl", "back-trans"])
+@pytest.mark.parametrize("layers", [1, "all"])
+def test_a_transformer_that_learned_is_saved_with_what_it_learned(
+    name: str, layers: Any, tmp_path: Path
+) -> None:
+    model = saveable(name, finetune=layers, max_iter=4, learning_rate_encoder=1e-3)
+    model.fit(WORD_TEXTS, views=WORD_VIEWS)
+    frozen = quick("kmeans", encoder=str(model_folder())).fit(WORD_TEXTS)
+    assert not np.allclose(model.transform(WORD_TEXTS), frozen.transform(WORD_TEXTS), atol=1e-4)
+    model.save_pretrained(tmp_path / "model")
+    loaded = type(model).from_pretrained(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict(WORD_TEXTS), model.labels_)

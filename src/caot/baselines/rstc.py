@@ -111,7 +111,8 @@ class RSTC(TrainedMethod):
     contrast_weight, temperature
         η, the weight of the contrast, and its temperature.
     warmup_iter
-        Iterations on the labels of K-means before the first transport; None is 30 %.
+        Iterations on the labels of K-means before the first transport; None is 30 %, but at least
+        80 or half: a network that knows only a few clusters yet would lose the others for good.
     n_solves
         M, how often transport over the whole data set makes new labels: often at first, and
         more and more seldom, at quadratically spaced times.
@@ -146,7 +147,9 @@ class RSTC(TrainedMethod):
             n_init=self.n_init,
             random_state=self.random_state,
         ).labels
-        warmup = round(0.3 * n_iter) if self.warmup_iter is None else self.warmup_iter
+        warmup = self.warmup_iter
+        if warmup is None:
+            warmup = max(round(0.3 * n_iter), min(80, n_iter // 2))
         head = ClusterNetwork(self.n_clusters, source.width, source.scale)
         return RobustLabels(
             source,

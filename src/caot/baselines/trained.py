@@ -108,6 +108,10 @@ class TrainedMethod(Baseline):
         """Return the augmenter to use."""
         return self.augmenter
 
+    def _usual_iterations(self, n_samples: int, *, frozen: bool) -> int:
+        """Return how many iterations there are where the user set no number."""
+        return 1000 if frozen else min(400, max(200, n_samples // 25))
+
     def _fit(self, inputs: Inputs, views: Views | None, callbacks: Sequence[Callback]) -> Vectors:
         deadline = time.monotonic() + seconds(self.time_budget)
         prepared, n_iter = self._prepare(inputs, views)
@@ -154,10 +158,11 @@ class TrainedMethod(Baseline):
         settings = PreparationSettings.of({**self.get_params(deep=False), "mode": "default"})
         given = self._views_for(inputs, views)
         loaded = load(settings, inputs)
-        usual = self.max_iter or min(400, max(200, len(inputs) // 25))
+        usual = self.max_iter or self._usual_iterations(len(inputs), frozen=False)
         choice = choose_layers(settings, loaded, usual)
         frozen = choice.layers == "none"
-        n_iter = choice.n_iter or self.max_iter or (1000 if frozen else usual)
+        n_iter = choice.n_iter or self.max_iter
+        n_iter = n_iter or self._usual_iterations(len(inputs), frozen=frozen)
         settings = replace(settings, augmenter=self._augmenter_for(inputs, frozen=frozen))
         return prepare(settings, loaded, choice.layers, given, n_iter=n_iter), n_iter
 
