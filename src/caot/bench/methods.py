@@ -14,8 +14,12 @@ from caot import baselines
 from caot.bench.cells import Cell
 from caot.bench.datasets import DATASETS
 from caot.bench.variants import find_variant
+from caot.effort import Layers
 from caot.estimator import CAOT
-from caot.training import Callback
+from caot.settings import FitSettings
+from caot.training import Callback, TrainingConfig
+
+_STAND_IN_SAMPLES = 10_000
 
 Inputs = list[str] | NDArray[Any]
 
@@ -125,6 +129,50 @@ def find_method(name: str) -> Method:
     hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(METHODS)}"
     msg = f"there is no method {name!r}: {hint}"
     raise ValueError(msg)
+
+
+def deciding_settings(estimator: Estimator) -> dict[str, Any]:
+    """Return the settings that decide a result, as far as they are not the paper's.
+
+    A setting that is added, and is off unless asked for, leaves them as they were; a default of the
+    default mode that changes does not.
+    """
+    if not isinstance(estimator, CAOT):
+        return plain_parameters(estimator)
+    usual = plain_parameters(CAOT(estimator.n_clusters))
+    given = {
+        name: value
+        for name, value in plain_parameters(estimator).items()
+        if name != "variant" and value != usual[name]
+    }
+    return given | {"training": _unlike_the_paper(estimator)}
+
+
+def _unlike_the_paper(estimator: CAOT) -> dict[str, Any]:
+    """Return the settings of the trainer that differ from the paper's.
+
+    What data decide (the penalty, the scale of embeddings) has a stand-in here.
+    """
+    settings = FitSettings.of(estimator.get_params(deep=False))
+    layers: Layers = "all" if settings.finetune == "auto" else settings.finetune
+    scale = settings.open_choices.uniformity_scale
+    schedule = settings.schedule(frozen=layers == "none", n_samples=_STAND_IN_SAMPLES)
+    config = settings.config(
+        estimator.n_clusters, schedule, layers=layers, uniformity=scale, embedding_scale=2.0,
+        on_gpu=False,
+    )  # fmt: skip
+    printed = _flat(TrainingConfig(estimator.n_clusters).as_dict())
+    return {name: v for name, v in _flat(config.as_dict()).items() if printed.get(name) != v}
+
+
+def _flat(nested: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in nested.items():
+        if isinstance(value, dict):
+            flat |= _flat(value, f"{prefix}{name}.")
+        else:
+            flat[prefix + name] = value
+    return flat
 
 
 def plain_parameters(estimator: Estimator) -> dict[str, Any]:

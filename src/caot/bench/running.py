@@ -20,7 +20,13 @@ from caot.bench.cells import Cell
 from caot.bench.datasets import load_data
 from caot.bench.images import image_features
 from caot.bench.measures import FittedRun, measure_caot, representations
-from caot.bench.methods import Estimator, Inputs, find_method, plain_parameters
+from caot.bench.methods import (
+    Estimator,
+    Inputs,
+    deciding_settings,
+    find_method,
+    plain_parameters,
+)
 from caot.bench.observers import Clock, FeatureKeeper, LastLabels
 from caot.bench.records import FORMAT, CellStatus, config_hash, machine_facts
 from caot.bench.variants import find_variant
@@ -84,7 +90,8 @@ def cell_config(cell: Cell, n_clusters: int) -> dict[str, Any]:
 
 def cell_hash(cell: Cell, n_clusters: int) -> str:
     """Return what tells whether a record was made with the settings that the cell has now."""
-    return config_hash({"cell": cell.as_dict(), "parameters": cell_config(cell, n_clusters)})
+    model = find_method(cell.method).make(cell, n_clusters)
+    return config_hash({"cell": cell.as_dict(), "settings": deciding_settings(model)})
 
 
 def _run(cell: Cell, place: RunPlace) -> dict[str, Any]:
