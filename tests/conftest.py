@@ -31,6 +31,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.data)
 
 
+@pytest.fixture(autouse=True)
+def _exact_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Train in float32 whatever the processor: a test of bfloat16 asks for it."""
+    monkeypatch.setattr("caot.preparation.has_fast_bfloat16", lambda _device: False)
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """Return the folder of the benchmark data, which the project never ships."""

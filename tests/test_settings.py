@@ -189,7 +189,7 @@ def test_a_variant_overrules_the_mode():
     assert (alternating.scheme, alternating.inner_tol) == ("alternating", 0.0)
 
 
-def config(mode="default", *, frozen=True, on_gpu=False, patience=None, **changes):
+def config(mode="default", *, frozen=True, patience=None, **changes):
     settings = FitSettings(
         mode=mode,
         variant=Variant(**changes),
@@ -204,7 +204,6 @@ def config(mode="default", *, frozen=True, on_gpu=False, patience=None, **change
         layers="none" if frozen else "all",
         uniformity=3.0,
         embedding_scale=5.0,
-        on_gpu=on_gpu,
     )
 
 
@@ -250,10 +249,3 @@ def test_the_mode_decides_on_dropout_and_scale():
 def test_patience_by_mode(mode, frozen, given, expected):
     made = config(mode, frozen=frozen, patience=given)
     assert made.stopping.patience == expected
-
-
-def test_half_precision_on_a_gpu_in_default_mode_alone():
-    assert config("default", frozen=False, on_gpu=True).mixed_precision
-    assert not config("default", frozen=False, on_gpu=False).mixed_precision
-    assert not config("default", frozen=True, on_gpu=True).mixed_precision
-    assert not config("faithful", frozen=False, on_gpu=True).mixed_precision

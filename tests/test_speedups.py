@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from torch import nn
 from caot import CAOT, Variant, preparation
 from caot.effort import Workload
 from caot.encoders import Activations, Deferred, Tokens, TransformerEncoder
+from caot.encoders.lower import keep_lower
 from caot.training import EndReason, Finished, Stage, Stopping
 from tests.estimator_corpus import corpus, model_folder, quick_text, vectors
 from tests.test_fitting import VIEWS, plan
@@ -160,10 +163,39 @@ def test_the_iterations_saved_are_reported(
     assert told in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("settings", "fast", "expected"),
+    [
+        ({"finetune": "all"}, True, True),
+        ({"finetune": 1}, True, True),
+        ({"finetune": 1, "max_iter": 1, "warmup_iter": 0, "batch_size": 2}, True, True),
+        ({"finetune": "all"}, False, False),
+        ({"finetune": "none"}, True, False),
+        ({"finetune": 1, "mode": "faithful"}, True, False),
+    ],
+)
+def test_bfloat16_where_it_is_fast_and_layers_learn(
+    monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], fast: bool, expected: bool
+) -> None:
+    monkeypatch.setattr(preparation, "has_fast_bfloat16", lambda _device: fast)
+    assert plan(views=VIEWS, **settings).prepared.data.mixed_precision is expected
+
+
+def test_lower_layers_in_bfloat16_are_kept_apart(
+    tmp_path: Path, encoder: TransformerEncoder
+) -> None:
+    encoder.set_trainable(1)
+    tokens = encoder.prepare(TEXTS)
+    exact = keep_lower(encoder, tokens, memory=1e9, folder=tmp_path)
+    mixed = keep_lower(encoder, tokens, memory=1e9, folder=tmp_path, mixed_precision=True)
+    assert len(list((tmp_path / "activations").iterdir())) == 2
+    assert not np.array_equal(exact.values, mixed.values)
+    np.testing.assert_allclose(exact.values, mixed.values, atol=0.1)
+
+
 def test_mixed_precision_trains_float32_weights(encoder: TransformerEncoder) -> None:
-    made = plan(views=VIEWS, finetune="all", max_iter=4, warmup_iter=2)
-    assert not made.config.mixed_precision  # on a CPU it gains nothing
-    trainer = make_trainer("trainable", mixed_precision=True)
+    trainer = make_trainer("trainable")
+    trainer.data = dataclasses.replace(trainer.data, mixed_precision=True)
     seen = []
     forward = trainer.encoder.forward
     trainer.encoder.forward = lambda batch: (  # type: ignore[method-assign]

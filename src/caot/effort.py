@@ -14,6 +14,7 @@ Layers = Literal["all", "none"] | int
 
 # Floating-point operations a second that training reaches, per core and on an accelerator.
 _RATE_CORE = 30e9
+_RATE_CORE_BFLOAT16 = 55e9
 _RATE_ACCELERATOR = 5e12
 # Without a time budget, fine-tuning on a CPU is chosen up to this.
 DEFAULT_SECONDS = 25 * 60.0
@@ -43,6 +44,8 @@ class Workload:
         Threads that compute; 0 means an accelerator.
     keeps_lower
         Whether what frozen layers give is kept; if not, they run again in every iteration.
+    mixed_precision
+        Whether the cores compute in bfloat16.
     """
 
     n_texts: int
@@ -52,11 +55,14 @@ class Workload:
     batch_size: int
     n_cores: int
     keeps_lower: bool = True
+    mixed_precision: bool = False
 
     @property
     def rate(self) -> float:
         """Operations a second."""
-        return self.n_cores * _RATE_CORE if self.n_cores else _RATE_ACCELERATOR
+        if not self.n_cores:
+            return _RATE_ACCELERATOR
+        return self.n_cores * (_RATE_CORE_BFLOAT16 if self.mixed_precision else _RATE_CORE)
 
     def seconds(self, layers: Layers, n_iter: int) -> float:
         """Return the estimated time of a fit that trains these layers for so many iterations."""

@@ -14,7 +14,6 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from caot.encoders.device import device_of
 from caot.imbalance import Imbalance, resolve_imbalance
 from caot.inputs import Inputs, check_views, require_distinct
 from caot.preparation import Embeddings, Preparation, choose_layers, load, prepare
@@ -85,7 +84,6 @@ class FitPlan:
             layers=choice.layers,
             uniformity=imbalance.uniformity,
             embedding_scale=_unit_scale(prepared.vectors),
-            on_gpu=device_of(prepared.encoder).type == "cuda",
         )
         return cls(prepared, config, imbalance, labels, settings.verbose)
 
@@ -146,9 +144,8 @@ class FitPlan:
         data, parameters = self.prepared.data, self.prepared.parameters
         for part in (data.original, data.first, data.second):
             content.update(b"-" if part is None else part.digest().encode())
-        content.update(
-            f"{data.noise} {len(parameters)} {self.prepared.encoder.fingerprint}".encode()
-        )
+        how = f"{data.noise} {data.mixed_precision} {len(parameters)}"
+        content.update(f"{how} {self.prepared.encoder.fingerprint}".encode())
         return content.hexdigest()
 
 

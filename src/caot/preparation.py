@@ -37,7 +37,7 @@ from caot.encoders import (
 )
 from caot.encoders.availability import is_offline
 from caot.encoders.cache import default_folder
-from caot.encoders.device import device_of
+from caot.encoders.device import device_of, has_fast_bfloat16
 from caot.inputs import Inputs, Values
 from caot.kmeans import kmeans
 from caot.quantities import n_bytes, seconds
@@ -230,6 +230,7 @@ def _choose_layers(settings: PreparationSettings, loaded: Loaded, n_iter: int) -
         layer_size=encoder.layer_size,
         batch_size=settings.batch_size,
         n_cores=torch.get_num_threads() if on_cpu else 0,
+        mixed_precision=has_fast_bfloat16(device_of(encoder)),
         keeps_lower=encoder.can_run_by_parts and n_iter * settings.batch_size > len(prepared),
     )
     return choose(workload, seconds(settings.time_budget), n_iter)
@@ -305,23 +306,26 @@ def _learning_data(
     n_iter: int,
 ) -> TrainingData:
     """Return the three views as tokens, or as what frozen lower layers make of them."""
+    mixed = not settings.is_faithful and has_fast_bfloat16(device_of(encoder))
     # As printed, the dropout of frozen layers is part of the method: nothing of it can be kept.
     if settings.is_faithful or not _has_frozen_layers(encoder):
-        return _three_views(parts, noise)
+        return _three_views(parts, noise, mixed_precision=mixed)
     tokens = [cast("Tokens", part) for part in parts]  # what layered encoders prepare
     if n_iter * settings.batch_size <= len(parts[0]):  # no text comes twice
-        return _three_views([Deferred(encoder, part) for part in tokens], noise)
+        deferred = [Deferred(encoder, part) for part in tokens]
+        return _three_views(deferred, noise, mixed_precision=mixed)
     kept = [
         keep_lower(
             encoder,
             part,
             memory=n_bytes(settings.cache_memory) / len(parts),
             folder=_cache_folder(),
+            mixed_precision=mixed,
             progress=settings.verbose > 0,
         )
         for part in tokens
     ]
-    return _three_views(kept, noise)
+    return _three_views(kept, noise, mixed_precision=mixed)
 
 
 def _has_frozen_layers(encoder: Encoder) -> TypeGuard[LayeredEncoder]:
@@ -330,7 +334,9 @@ def _has_frozen_layers(encoder: Encoder) -> TypeGuard[LayeredEncoder]:
     return encoder.n_frozen > 0 and encoder.can_run_by_parts
 
 
-def _three_views(parts: Sequence[Batchable], noise: FeatureNoise | None) -> TrainingData:
+def _three_views(
+    parts: Sequence[Batchable], noise: FeatureNoise | None, *, mixed_precision: bool = False
+) -> TrainingData:
     original, *both = parts
     first, second = both or (None, None)
-    return TrainingData(original, first, second, noise)
+    return TrainingData(original, first, second, noise, mixed_precision)

@@ -211,7 +211,6 @@ class FitSettings(PreparationSettings):
         layers: Layers,
         uniformity: float,
         embedding_scale: float,
-        on_gpu: bool,
     ) -> TrainingConfig:
         """Return the settings of the trainer.
 
@@ -225,8 +224,6 @@ class FitSettings(PreparationSettings):
             The penalty weight ε2.
         embedding_scale
             Gives embeddings a mean square of one; faithful mode takes them as they are.
-        on_gpu
-            Whether the encoder runs on a GPU.
         """
         variant, frozen = self.open_choices, layers == "none"
         in_evaluation = variant.predict_in_evaluation
@@ -242,7 +239,6 @@ class FitSettings(PreparationSettings):
             kmeans_restarts=variant.kmeans_restarts,
             embedding_scale=1.0 if self.is_faithful else embedding_scale,
             head_on_originals=not self.is_faithful and not frozen,
-            mixed_precision=not self.is_faithful and on_gpu and not frozen,
             random_state=int(self.random_state),
         )
 

@@ -117,11 +117,11 @@ class Representation:
     def views(self, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
         """Return the two augmented views of a batch, both (n, width)."""
         v1, v2 = self.prepared.data.encode_views(self.encoder, rows, self._noise)
-        return self._adapt(v1.float()), self._adapt(v2.float())
+        return self._adapt(v1), self._adapt(v2)
 
     def originals(self, rows: NDArray[np.int64]) -> Tensor:
         """Return the samples themselves, (n, width)."""
-        return self._adapt(self.prepared.data.encode_original(self.encoder, rows).float())
+        return self._adapt(self.prepared.data.encode_original(self.encoder, rows))
 
     def vectors(self) -> Vectors:
         """Return all samples, without dropout or gradient, (n, width)."""

@@ -158,9 +158,8 @@ def _unlike_the_paper(estimator: CAOT) -> dict[str, Any]:
     scale = settings.open_choices.uniformity_scale
     schedule = settings.schedule(frozen=layers == "none", n_samples=_STAND_IN_SAMPLES)
     config = settings.config(
-        estimator.n_clusters, schedule, layers=layers, uniformity=scale, embedding_scale=2.0,
-        on_gpu=False,
-    )  # fmt: skip
+        estimator.n_clusters, schedule, layers=layers, uniformity=scale, embedding_scale=2.0
+    )
     printed = _flat(TrainingConfig(estimator.n_clusters).as_dict())
     return {name: v for name, v in _flat(config.as_dict()).items() if printed.get(name) != v}
 

@@ -8,15 +8,18 @@ import os
 import tempfile
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from tqdm.auto import tqdm
 
+from caot.encoders.device import device_of, half_precision
 from caot.encoders.protocol import Activations, Tokens
 from caot.files import atomic_file
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -62,6 +65,7 @@ def keep_lower(
     *,
     memory: float,
     folder: Path | None = None,
+    mixed_precision: bool = False,
     progress: bool = False,
 ) -> Activations:
     """Run the encoder's frozen layers on all texts, and keep the result as float16.
@@ -76,40 +80,53 @@ def keep_lower(
         Bytes that may be kept in memory; more goes to a file and is read from there.
     folder : Path, optional
         Where to keep the result for later runs; None keeps nothing beyond this one.
+    mixed_precision : bool
+        Compute in bfloat16.
     progress : bool
         Show a progress bar.
     """
     shape = (tokens.values.size, encoder.hidden_width)
     in_memory = 2 * shape[0] * shape[1] <= memory
+    fill = partial(
+        _fill, encoder=encoder, tokens=tokens, mixed_precision=mixed_precision, progress=progress
+    )
     if folder is not None:
-        path = _path(folder, encoder, tokens)
+        path = _path(folder, encoder, tokens, mixed_precision=mixed_precision)
         try:
             if not _is_kept(path, shape):
                 with atomic_file(path) as temporary:
-                    _write(temporary, shape, encoder, tokens, progress=progress)
+                    _write(temporary, shape, fill)
             values = np.load(path, mmap_mode=None if in_memory else "r")
             return Activations(values, tokens.offsets)
         except OSError as error:
             msg = f"Lower layers are not cached: {folder} cannot be written to ({error})."
             warnings.warn(msg, UserWarning, stacklevel=2)
     values = np.empty(shape, np.float16) if in_memory else _unnamed_file(shape)
-    _fill(values, encoder, tokens, progress=progress)
+    fill(values)
     return Activations(values, tokens.offsets)
 
 
-def _path(folder: Path, encoder: LayeredEncoder, tokens: Tokens) -> Path:
+def _path(folder: Path, encoder: LayeredEncoder, tokens: Tokens, *, mixed_precision: bool) -> Path:
     key = f"{encoder.fingerprint} {encoder.n_frozen} {tokens.digest()}"
+    if mixed_precision:
+        key += " bfloat16"
     return folder / "activations" / f"{hashlib.sha256(key.encode()).hexdigest()}.npy"
 
 
 def _fill(
-    values: NDArray[np.float16], encoder: LayeredEncoder, tokens: Tokens, *, progress: bool
+    values: NDArray[np.float16],
+    *,
+    encoder: LayeredEncoder,
+    tokens: Tokens,
+    mixed_precision: bool,
+    progress: bool,
 ) -> None:
     order = np.argsort(-tokens.lengths, kind="stable")
     starts = range(0, len(order), _TOGETHER)
     for start in tqdm(starts, desc="Lower layers", unit="batch", disable=not progress):
         rows = order[start : start + _TOGETHER]
-        part = encoder.lower(tokens.take(rows))
+        with half_precision(device_of(encoder), use=mixed_precision):
+            part = encoder.lower(tokens.take(rows))
         if not np.abs(part.values).max() <= np.finfo(np.float16).max:
             msg = f"lower layers of {encoder.name!r} give numbers beyond float16: "
             msg += "use finetune='all'"
@@ -131,9 +148,7 @@ def _unnamed_file(shape: tuple[int, int]) -> NDArray[np.float16]:
         return values
 
 
-def _write(
-    path: Path, shape: tuple[int, int], encoder: LayeredEncoder, tokens: Tokens, *, progress: bool
-) -> None:
+def _write(path: Path, shape: tuple[int, int], fill: Callable[[NDArray[np.float16]], None]) -> None:
     """Fill a ``.npy`` file, which need not fit into memory."""
     with path.open("r+b") as file:
         header: dict[str, Any] = {"descr": "<f2", "fortran_order": False, "shape": shape}
@@ -141,7 +156,7 @@ def _write(
         offset = file.tell()
         _reserve(file, offset + 2 * shape[0] * shape[1])
     values = np.memmap(path, np.float16, "r+", offset=offset, shape=shape)
-    _fill(values, encoder, tokens, progress=progress)
+    fill(values)
     values.flush()
 
 

@@ -203,13 +203,7 @@ class Trainer:
 
     def _encode_views(self, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
         """Return V(1) and V(2) of a batch, both (n, width)."""
-        with self._precision():
-            v1, v2 = self.data.encode_views(self.encoder, rows, self.noise)
-        return v1.float(), v2.float()
-
-    def _precision(self) -> torch.autocast:
-        use = self.config.mixed_precision
-        return torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=use)
+        return self.data.encode_views(self.encoder, rows, self.noise)
 
     def _contrast(self, z1: Tensor, z2: Tensor, attention: Attention, labels: Tensor) -> Losses:
         settings = self.config.objective
@@ -225,9 +219,7 @@ class Trainer:
         if self.config.predict_in_evaluation:
             self._set_mode(training=False)
         with torch.no_grad():
-            with self._precision():
-                vectors = self.data.encode_original(self.encoder, rows).float()
-            log_prob = self.networks.predict(vectors)
+            log_prob = self.networks.predict(self.data.encode_original(self.encoder, rows))
         self._set_mode(training=True)
         return log_prob
 

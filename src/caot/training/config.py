@@ -158,8 +158,7 @@ class TrainingConfig:
     given, without dropout; of ``kmeans_restarts`` starts of K-means the best is taken;
     ``embedding_scale`` multiplies what the encoder gives before the networks see it;
     ``head_on_originals`` lets the head start learn from the texts themselves, which are encoded for
-    K-means anyway, instead of encoding both views of every batch; ``mixed_precision`` runs the
-    encoder in bfloat16, with weights and losses in float32.
+    K-means anyway, instead of encoding both views of every batch.
     """
 
     n_clusters: int
@@ -173,7 +172,6 @@ class TrainingConfig:
     kmeans_restarts: int = 10
     embedding_scale: float = 1.0
     head_on_originals: bool = False
-    mixed_precision: bool = False
     random_state: int = 0
 
     def __post_init__(self) -> None:

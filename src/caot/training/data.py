@@ -11,6 +11,7 @@ from torch import Tensor
 
 from caot.augment import FeatureNoise
 from caot.encoders import Batchable, Encoder, Ragged
+from caot.encoders.device import device_of, half_precision
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,12 +27,15 @@ class TrainingData:
         of the original, batch by batch.
     noise
         Makes views of vectors.
+    mixed_precision
+        Whether the encoder computes in bfloat16; its weights and what it returns stay float32.
     """
 
     original: Batchable
     first: Batchable | None = None
     second: Batchable | None = None
     noise: FeatureNoise | None = None
+    mixed_precision: bool = False
 
     def __post_init__(self) -> None:
         if (self.first is None) != (self.second is None):
@@ -61,7 +65,7 @@ class TrainingData:
 
     def encode_original(self, encoder: Encoder, rows: NDArray[np.int64]) -> Tensor:
         """Return V(0) of the given rows, (n, width)."""
-        return encoder.forward(self.original.take(rows))
+        return self._forward(encoder, self.original.take(rows))
 
     def encode_views(
         self, encoder: Encoder, rows: NDArray[np.int64], generator: torch.Generator
@@ -72,9 +76,13 @@ class TrainingData:
             return self.noise.perturb(self.encode_original(encoder, rows), generator)
         first, second = self.first.take(rows), self.second.take(rows)
         if isinstance(first, Ragged) and isinstance(second, Ragged):  # one pass for both
-            both = encoder.forward(type(first).concat(first, second))
+            both = self._forward(encoder, type(first).concat(first, second))
             return both[: len(rows)], both[len(rows) :]
-        return encoder.forward(first), encoder.forward(second)
+        return self._forward(encoder, first), self._forward(encoder, second)
+
+    def _forward(self, encoder: Encoder, batch: Batchable) -> Tensor:
+        with half_precision(device_of(encoder), use=self.mixed_precision):
+            return encoder.forward(batch).float()
 
 
 class Sampler:
