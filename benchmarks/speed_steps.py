@@ -187,7 +187,8 @@ def settled_networks(plan: FitPlan, n_iter: int) -> Networks:
         Features(plan.prepared.encoder.width),
         plan.prepared.data,
         replace(plan.config, schedule=few),
-        kmeans_labels=plan.kmeans_labels,
+        start=plan.start,
+        neighbours=plan.neighbours,
     )
     trainer.run()
     return trainer.networks
@@ -201,7 +202,8 @@ def our_contender(plan: FitPlan, networks: Networks) -> Contender:
         plan.prepared.data,
         replace(plan.config, transport=timed.as_transport()),
         plan.prepared.parameters,
-        kmeans_labels=plan.kmeans_labels,
+        start=plan.start,
+        neighbours=plan.neighbours,
     )
     trainer.networks.load_state_dict(networks.state_dict())
     trainer.iteration = plan.config.schedule.bounds(Stage.INTERACTIVE)[0]

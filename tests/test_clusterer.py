@@ -15,6 +15,7 @@ from sklearn.metrics import adjusted_rand_score
 from caot import CAOT
 from caot.clusterer import TextClusterer
 from caot.inputs import check_views
+from caot.kmeans import kmeans
 from caot.preparation import choose_layers, load, prepare
 from caot.settings import PreparationSettings
 from tests.estimator_corpus import N_TOPICS, corpus, model_folder, vectors
@@ -65,7 +66,9 @@ class Nearest(TextClusterer):
         loaded = load(settings, inputs)
         layers = choose_layers(settings, loaded, n_iter=1).layers
         prepared = prepare(settings, loaded, layers, given, n_iter=1)
-        labels = prepared.kmeans_labels(self.n_clusters, random_state=self.random_state)
+        labels = kmeans(
+            prepared.vectors, self.n_clusters, n_init=2, random_state=self.random_state
+        ).labels
         groups = [prepared.vectors[labels == label] for label in range(self.n_clusters)]
         self.means_ = np.stack([group.mean(axis=0) for group in groups])
         self._keep_encoder(prepared.encoder)

@@ -162,7 +162,7 @@ def test_variants_reach_the_trainer() -> None:
     assert transport.scheme == "alternating"
     assert transport.uniformity == pytest.approx(0.5)
     assert (config.attention, config.predict_in_evaluation) == ("transformer", False)
-    assert (config.schedule.head_iter, config.kmeans_restarts) == (11, 3)
+    assert (config.schedule.head_iter, config.start.restarts) == (11, 3)
 
 
 # Views

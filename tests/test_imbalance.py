@@ -17,7 +17,7 @@ FLOOR = 46 / (16 * (1 + 1 / 9))
 def resolve(spec, labels=EVEN, *, use_floor=True, consistency=25.0):
     return resolve_imbalance(
         spec,
-        kmeans_labels=labels,
+        start=labels,
         n_clusters=4,
         epsilon=1.0,
         consistency=consistency,
@@ -87,7 +87,7 @@ def test_a_number_is_taken_as_it_is(use_floor):
 
 def test_scale_multiplies_the_weight_before_the_floor() -> None:
     labels = np.repeat([0, 1], [50, 50])
-    settings = {"kmeans_labels": labels, "n_clusters": 2, "epsilon": 1.0, "consistency": 25.0}
+    settings = {"start": labels, "n_clusters": 2, "epsilon": 1.0, "consistency": 25.0}
     printed = resolve_imbalance("severe", **settings, use_floor=False, scale=0.1)
     assert printed.uniformity == pytest.approx(0.003)
     raised = resolve_imbalance("severe", **settings, use_floor=True, scale=0.1)

@@ -13,7 +13,7 @@ from caot.encoders import Activations, Deferred, Features, Rows, Tokens
 from caot.inputs import check_views, read_inputs
 from caot.preparation import Preparation, choose_layers, load, prepare
 from caot.settings import PreparationSettings
-from tests.estimator_corpus import N_TOPICS, corpus, model_folder, vectors
+from tests.estimator_corpus import corpus, model_folder, vectors
 from tests.fakes import HashEncoder
 
 TEXTS, TOPICS = corpus()
@@ -91,14 +91,6 @@ def test_an_encoder_of_the_user_stays_as_it_is() -> None:
     made = prepared(encoder=own, finetune="all")
     assert made.encoder is not own
     assert made.encoder.fingerprint == own.fingerprint
-
-
-def test_kmeans_starts_from_the_embeddings() -> None:
-    made = prepared(vectors(), None, encoder="auto")
-    labels = made.kmeans_labels(N_TOPICS, n_init=2, random_state=3)
-    assert labels.shape == TOPICS.shape
-    pairs = set(zip(labels.tolist(), TOPICS.tolist(), strict=True))
-    assert len(pairs) == N_TOPICS
 
 
 def test_a_frozen_encoder_encodes_no_text_twice(monkeypatch):

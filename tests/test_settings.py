@@ -215,7 +215,7 @@ def test_a_config_holds_what_it_was_given():
         ConsistentTransport(0.5, 3.0, 7.0),
     )
     assert found.objective.contrast_weight == 2.0
-    assert (found.attention, found.kmeans_restarts) == ("transformer", 3)
+    assert (found.attention, found.start.restarts) == ("transformer", 3)
 
 
 @pytest.mark.parametrize(
@@ -234,6 +234,17 @@ def test_the_mode_decides_on_dropout_and_scale():
     assert config("faithful", predict_in_evaluation=True).predict_in_evaluation
     assert config("default").embedding_scale == 5.0
     assert config("faithful").embedding_scale == 1.0
+
+
+def test_neighbours_count_in_default_mode_alone():
+    usual, printed = config("default"), config("faithful")
+    assert (usual.start.kind, usual.neighbour_weight) == ("neighbours", 20.0)
+    assert (printed.start.kind, printed.neighbour_weight) == ("kmeans", 0.0)
+    assert not FitSettings(mode="faithful").needs_neighbours
+    chosen = {"start": "kmeans", "neighbour_weight": 3.0}
+    found = config("default", **chosen)
+    assert (found.start.kind, found.neighbour_weight) == ("kmeans", 3.0)
+    assert not config("default", start="kmeans", neighbour_weight=0.0).needs_neighbours
 
 
 @pytest.mark.parametrize(

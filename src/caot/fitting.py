@@ -16,9 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from caot.imbalance import Imbalance, resolve_imbalance
 from caot.inputs import Inputs, check_views, require_distinct
+from caot.neighbours import Neighbours
 from caot.preparation import Embeddings, Preparation, choose_layers, load, prepare
 from caot.progress import ProgressBar
 from caot.settings import FitSettings
+from caot.start import starting_clusters
 from caot.training import (
     Callback,
     EndReason,
@@ -46,12 +48,13 @@ class FitOutcome:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitPlan:
-    """A run that is ready: inputs prepared, K-means done, settings made."""
+    """A run that is ready: inputs prepared, first clusters found, settings made."""
 
     prepared: Preparation
     config: TrainingConfig
     imbalance: Imbalance
-    kmeans_labels: NDArray[np.int64]
+    start: NDArray[np.int64]
+    neighbours: Neighbours | None
     verbose: int
 
     @classmethod
@@ -72,12 +75,8 @@ class FitPlan:
             frozen=choice.layers == "none", n_samples=len(inputs.filled), n_iter=choice.n_iter
         )
         prepared = prepare(settings, loaded, choice.layers, given, n_iter=schedule.max_iter)
-        labels = prepared.kmeans_labels(
-            n_clusters,
-            n_init=settings.open_choices.kmeans_restarts,
-            random_state=settings.random_state,
-        )
-        imbalance = _look_at_sizes(settings, n_clusters, labels)
+        neighbours, start = _first_clusters(settings, n_clusters, prepared.vectors)
+        imbalance = _look_at_sizes(settings, n_clusters, start)
         config = settings.config(
             n_clusters,
             schedule,
@@ -85,7 +84,7 @@ class FitPlan:
             uniformity=imbalance.uniformity,
             embedding_scale=_unit_scale(prepared.vectors),
         )
-        return cls(prepared, config, imbalance, labels, settings.verbose)
+        return cls(prepared, config, imbalance, start, neighbours, settings.verbose)
 
     def run(
         self,
@@ -106,7 +105,8 @@ class FitPlan:
             self.config,
             self.prepared.parameters,
             observers,
-            kmeans_labels=self.kmeans_labels,
+            start=self.start,
+            neighbours=self.neighbours,
         )
         try:
             if checkpoint is None:
@@ -149,13 +149,21 @@ class FitPlan:
         return content.hexdigest()
 
 
-def _look_at_sizes(
-    settings: FitSettings, n_clusters: int, kmeans_labels: NDArray[np.int64]
-) -> Imbalance:
-    """Return what the sizes of the K-means clusters say about imbalance."""
+def _first_clusters(
+    settings: FitSettings, n_clusters: int, vectors: Embeddings
+) -> tuple[Neighbours | None, NDArray[np.int64]]:
+    """Return the neighbours of the samples, where they are needed, and the first clusters."""
+    seed = int(settings.random_state)
+    neighbours = Neighbours.of(vectors, random_state=seed) if settings.needs_neighbours else None
+    start = starting_clusters(vectors, n_clusters, settings.start, neighbours, random_state=seed)
+    return neighbours, start
+
+
+def _look_at_sizes(settings: FitSettings, n_clusters: int, start: NDArray[np.int64]) -> Imbalance:
+    """Return what the sizes of the first clusters say about imbalance."""
     imbalance = resolve_imbalance(
         settings.imbalance,
-        kmeans_labels=kmeans_labels,
+        start=start,
         n_clusters=n_clusters,
         epsilon=settings.epsilon,
         consistency=settings.consistency,

@@ -30,7 +30,7 @@ class Imbalance:
     level
         The paper's level; None when ε2 was given as a number.
     coefficient
-        The coefficient of variation of the K-means sizes (Eq. 14); None when not estimated.
+        The coefficient of variation of the first clusters' sizes (Eq. 14); None when not estimated.
     floor
         The least ε2 at which uniform masses are stable (Eq. 13); 0 in faithful mode.
     """
@@ -69,7 +69,7 @@ def check_imbalance(spec: object) -> None:
 def resolve_imbalance(
     spec: ImbalanceSpec,
     *,
-    kmeans_labels: NDArray[np.int64],
+    start: NDArray[np.int64],
     n_clusters: int,
     epsilon: float,
     consistency: float,
@@ -81,10 +81,10 @@ def resolve_imbalance(
     Parameters
     ----------
     spec
-        "auto" estimates the level from the K-means sizes; a level's name; or ε2 itself, which is
-        taken as it is.
-    kmeans_labels
-        K-means labels of the embeddings, (n,).
+        "auto" estimates the level from the sizes of the first clusters; a level's name; or ε2
+        itself, which is taken as it is.
+    start
+        First clusters of the samples, (n,); K-means' in the paper.
     n_clusters, epsilon, consistency
         k, ε1 and ε3, which decide the floor.
     use_floor
@@ -95,6 +95,6 @@ def resolve_imbalance(
     floor = collapse_floor(n_clusters, epsilon, consistency) if use_floor else 0.0
     if not isinstance(spec, str):
         return Imbalance(scale * float(spec), None, None, floor)
-    coefficient = effective_imbalance(kmeans_labels, n_clusters) if spec == "auto" else None
+    coefficient = effective_imbalance(start, n_clusters) if spec == "auto" else None
     level = spec if coefficient is None else imbalance_level(coefficient)
     return Imbalance(max(scale * IMBALANCE_LEVELS[level], floor), level, coefficient, floor)

@@ -39,7 +39,6 @@ from caot.encoders.availability import is_offline
 from caot.encoders.cache import default_folder
 from caot.encoders.device import device_of, has_fast_bfloat16
 from caot.inputs import Inputs, Values
-from caot.kmeans import kmeans
 from caot.quantities import n_bytes, seconds
 from caot.settings import PreparationSettings
 from caot.training import TrainingData
@@ -99,13 +98,6 @@ class Preparation:
         if self.frozen:
             return Features(self.encoder.width, device=device_of(self.encoder))
         return self.encoder
-
-    def kmeans_labels(
-        self, n_clusters: int, *, n_init: int = 10, random_state: int = 0
-    ) -> NDArray[np.int64]:
-        """Return the K-means clusters of ``vectors``, (m,)."""
-        found = kmeans(self.vectors, n_clusters, n_init=n_init, random_state=int(random_state))
-        return found.labels
 
     def final_embeddings(self) -> Embeddings:
         """Return the embeddings of all inputs by the encoder as it is now, (n, width)."""

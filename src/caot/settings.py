@@ -16,6 +16,7 @@ from caot.encoders import Encoder
 from caot.imbalance import ImbalanceSpec, check_imbalance
 from caot.inputs import EMPTY_OWN
 from caot.quantities import n_bytes, seconds
+from caot.start import StartKind, StartSettings
 from caot.training import Objective, Schedule, Stopping, TrainingConfig
 from caot.transport import (
     AdaptiveTransport,
@@ -40,6 +41,7 @@ _FROZEN_ITER = 1000
 _WARMUP_SHARE = 0.3
 # Iterations that pseudo-labels must stand still before training ends early.
 _PATIENCE = 100
+_NEIGHBOUR_WEIGHT = 20.0
 _PATIENCE_FROZEN = 150  # cheap iterations: no hurry
 
 
@@ -132,6 +134,25 @@ class FitSettings(PreparationSettings):
     def open_choices(self) -> Variant:
         """The variant, with its defaults if none was given."""
         return self.variant or Variant()
+
+    @property
+    def start(self) -> StartSettings:
+        """How the first clusters are found."""
+        usual: StartKind = "kmeans" if self.is_faithful else "neighbours"
+        return StartSettings(self.open_choices.start or usual, self.open_choices.kmeans_restarts)
+
+    @property
+    def neighbour_weight(self) -> float:
+        """How much the neighbours' pseudo-labels count in the transport (Eq. 35)."""
+        given = self.open_choices.neighbour_weight
+        if given is not None:
+            return given
+        return 0.0 if self.is_faithful else _NEIGHBOUR_WEIGHT
+
+    @property
+    def needs_neighbours(self) -> bool:
+        """Whether anything looks at the neighbours of the samples."""
+        return self.neighbour_weight > 0 or self.start.kind == "neighbours"
 
     def iterations(self, *, frozen: bool, n_samples: int) -> int:
         """Return how many iterations a run has.
@@ -236,7 +257,8 @@ class FitSettings(PreparationSettings):
             stopping=self.stopping(frozen=frozen),
             attention=variant.attention,
             predict_in_evaluation=not self.is_faithful if in_evaluation is None else in_evaluation,
-            kmeans_restarts=variant.kmeans_restarts,
+            start=self.start,
+            neighbour_weight=self.neighbour_weight,
             embedding_scale=1.0 if self.is_faithful else embedding_scale,
             head_on_originals=not self.is_faithful and not frozen,
             random_state=int(self.random_state),

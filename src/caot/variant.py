@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from caot.checks import require_choice
+from caot.start import StartKind
 from caot.training import SimilaritySettings
 from caot.training.config import AttentionKind
 
@@ -44,6 +45,10 @@ class Variant:
         Multiplies ε2; 0.1 is what the solver of an earlier version of the paper amounts to.
     kmeans_restarts
         Starts of K-means.
+    start
+        What the first clusters come from: K-means as in the paper, or the graph of neighbours.
+    neighbour_weight
+        How much the neighbours' pseudo-labels count in the transport; 0 in faithful mode.
     """
 
     pseudo_labels: Literal["consistent", "adaptive", "balanced", "prediction"] = "consistent"
@@ -55,12 +60,18 @@ class Variant:
     head_iter: int = _HEAD_ITER
     uniformity_scale: float = 1.0
     kmeans_restarts: int = 10
+    start: StartKind | None = None
+    neighbour_weight: float | None = None
 
     def __post_init__(self) -> None:
         require_choice("pseudo_labels", self.pseudo_labels, _TRANSPORTS)
         require_choice("similarity", self.similarity, _SIMILARITIES)
         require_choice("attention", self.attention, ("matrices", "transformer"))
         require_choice("scheme", self.scheme, (None, "joint", "alternating"))
+        require_choice("start", self.start, (None, "kmeans", "neighbours"))
+        if self.neighbour_weight is not None and not 0 <= self.neighbour_weight < math.inf:
+            msg = f"neighbour_weight must be at least 0, got {self.neighbour_weight}"
+            raise ValueError(msg)
         for name, least in (("head_iter", 0), ("kmeans_restarts", 1)):
             if getattr(self, name) < least:
                 msg = f"{name} must be at least {least}, got {getattr(self, name)}"

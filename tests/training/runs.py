@@ -5,6 +5,7 @@ import torch
 
 from caot.augment import FeatureNoise
 from caot.encoders import Features
+from caot.start import StartSettings
 from caot.training import Objective, Schedule, Trainer, TrainingConfig, TrainingData
 from caot.transport import ConsistentTransport
 from tests.corpora import topic_texts
@@ -25,7 +26,7 @@ def settings(**changes):
         "objective": Objective(learning_rate=5e-3, learning_rate_encoder=1e-3),
         "transport": ConsistentTransport(consistency=5.0),
         "predict_in_evaluation": True,
-        "kmeans_restarts": 2,
+        "start": StartSettings(restarts=2),
         "embedding_scale": 3.0,
     }
     return TrainingConfig(**{**usual, **changes})
@@ -75,7 +76,7 @@ def assert_same_run(left, right):
     for name, array in left.recorder.arrays().items():
         np.testing.assert_array_equal(array, right.recorder.arrays()[name], err_msg=name)
     np.testing.assert_array_equal(left.last_labels, right.last_labels)
-    np.testing.assert_array_equal(left.kmeans_labels, right.kmeans_labels)
+    np.testing.assert_array_equal(left.start, right.start)
     np.testing.assert_array_equal(predicted_labels(left), predicted_labels(right))
 
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from caot.kmeans import kmeans
 from caot.losses import pseudo_label_loss
 from caot.metrics import clustering_accuracy
+from caot.neighbours import Neighbours
+from caot.start import StartSettings, starting_clusters
 from caot.training import (
     EndReason,
     Finished,
@@ -158,25 +159,27 @@ def test_layers_that_are_not_trainable_stay():
         ("frozen", Schedule(2, 0, 0, 40), 0),
     ],
 )
-def test_kmeans_is_fitted_anew_when_the_encoder_has_learned(monkeypatch, kind, schedule, n_fits):
+def test_first_clusters_are_found_anew_when_the_encoder_has_learned(
+    monkeypatch, kind, schedule, n_fits
+):
     fitted = []
 
-    def spy(embeddings, n_clusters, *, n_init, random_state):
+    def spy(embeddings, n_clusters, settings, neighbours, *, random_state):
         fitted.append(embeddings)
-        assert (n_clusters, n_init, random_state) == (N_CLUSTERS, 2, 5)
-        return kmeans(embeddings, n_clusters, n_init=n_init, random_state=random_state)
+        assert (n_clusters, settings.restarts, neighbours, random_state) == (N_CLUSTERS, 2, None, 5)
+        return starting_clusters(embeddings, n_clusters, settings, random_state=random_state)
 
-    monkeypatch.setattr(algorithm, "kmeans", spy)
+    monkeypatch.setattr(algorithm, "starting_clusters", spy)
     make_trainer(kind, schedule=schedule, random_state=5).run()
     assert len(fitted) == n_fits
     if n_fits == 2:
         assert not np.array_equal(*fitted)
 
 
-def test_kmeans_labels_that_are_given_are_used(monkeypatch):
-    monkeypatch.delattr(algorithm, "kmeans")
+def test_a_start_that_is_given_is_used(monkeypatch):
+    monkeypatch.delattr(algorithm, "starting_clusters")
     trainer = make_trainer("frozen", schedule=Schedule(60, 0, 59, 60))
-    trainer.kmeans_labels = np.arange(60) % N_CLUSTERS  # nothing that the texts say
+    trainer.start = np.arange(60) % N_CLUSTERS  # nothing that the texts say
     seen = []
     loss = algorithm.pseudo_label_loss
     monkeypatch.setattr(
@@ -186,7 +189,35 @@ def test_kmeans_labels_that_are_given_are_used(monkeypatch):
     rows = trainer.sampler.next()
     trainer.sampler.restore(*start)
     trainer._iterate(Stage.HEAD_START)
-    np.testing.assert_array_equal(seen[0], trainer.kmeans_labels[rows])
+    np.testing.assert_array_equal(seen[0], trainer.start[rows])
+
+
+def test_neighbours_are_found_anew_with_the_first_clusters():
+    given = Neighbours(np.zeros((60, 1), dtype=np.int32))
+    kept = make_trainer("frozen", neighbour_weight=1.0)
+    kept.start, kept.neighbours = np.arange(60) % N_CLUSTERS, given
+    kept.run()
+    assert kept.neighbours is given
+    learned = make_trainer("trainable", neighbour_weight=1.0)
+    learned.neighbours = given
+    learned.run()
+    assert learned.neighbours.index.shape == (60, 10)
+    assert make_trainer("trainable").neighbours is None
+
+
+def test_the_transport_heeds_the_neighbours_pseudo_labels():
+    """Eq. 35: the share of the neighbours in each cluster is added to log P."""
+    trainer = make_trainer("frozen", neighbour_weight=3.0)
+    trainer.neighbours = Neighbours(np.tile(np.array([1, 2], dtype=np.int32), (60, 1)))
+    trainer.start = np.zeros(60, dtype=np.int64)
+    trainer.last_labels[2] = 1  # the other has none yet: its first cluster counts
+    log_prob = torch.full((4, N_CLUSTERS), 1 / N_CLUSTERS).log()
+    heeded = trainer._heed_neighbours(np.arange(4), log_prob)
+    votes = torch.zeros(N_CLUSTERS)
+    votes[:2] = 1.5
+    torch.testing.assert_close(heeded[0], (log_prob[0] + votes).log_softmax(dim=0))
+    faithful = make_trainer("frozen")
+    assert faithful._heed_neighbours(np.arange(4), log_prob) is log_prob
 
 
 def test_pseudo_label_loss_is_given_the_labels_of_the_transport(monkeypatch):
@@ -278,7 +309,7 @@ def test_the_transformer_attention_trains_too():
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_learns_the_topics(kind):
     schedule = Schedule(max_iter=60, warmup_iter=20, head_iter=40, batch_size=60)
-    trainer = make_trainer(kind, width=32, schedule=schedule, kmeans_restarts=10)
+    trainer = make_trainer(kind, width=32, schedule=schedule, start=StartSettings(restarts=10))
     assert clustering_accuracy(CORPUS.labels, predicted_labels(trainer)) < 0.7
     assert trainer.run() is EndReason.COMPLETED
     assert clustering_accuracy(CORPUS.labels, predicted_labels(trainer)) > 0.9

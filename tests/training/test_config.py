@@ -76,7 +76,7 @@ def test_weights_are_not_negative(name):
         ({"attention": "heads"}, "attention must be 'matrices' or 'transformer', got 'heads'"),
         ({"embedding_scale": 0.0}, "embedding_scale must be positive"),
         ({"embedding_scale": math.nan}, "embedding_scale must be positive"),
-        ({"kmeans_restarts": 0}, "kmeans_restarts must be at least 1, got 0"),
+        ({"neighbour_weight": -1.0}, "neighbour_weight must be at least 0, got -1.0"),
     ],
 )
 def test_configs_that_cannot_be_are_refused(changes, message):

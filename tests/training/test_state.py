@@ -90,6 +90,20 @@ def test_an_interrupted_run_resumes_bit_for_bit(straight, tmp_path, kind, interr
     assert [p.name for p in path.parent.iterdir()] == ["run.safetensors"]
 
 
+def test_neighbours_are_resumed_too(tmp_path):
+    path, heed = tmp_path / "run.safetensors", {"neighbour_weight": 4.0}
+    straight = make_trainer("trainable", **heed)
+    straight.run()
+    halted = make_trainer("trainable", callbacks=[interrupt_at(22, TargetsMade)], **heed)
+    with pytest.raises(KeyboardInterrupt):
+        halted.run(keep=lambda s: s.save(path, RUN), keep_every=4)
+    resumed = make_trainer("trainable", **heed)
+    Snapshot.load(path, RUN).restore(resumed)
+    resumed.run()
+    assert_same_run(straight, resumed)
+    np.testing.assert_array_equal(straight.neighbours.index, resumed.neighbours.index)
+
+
 def test_a_finished_run_has_nothing_left_to_do(straight, tmp_path):
     path = tmp_path / "run.safetensors"
     Snapshot.take(straight["frozen"]).save(path, RUN)
@@ -147,7 +161,7 @@ def test_a_truncated_checkpoint_is_refused(checkpoint):
 
 def test_a_checkpoint_of_another_version_is_refused(checkpoint, monkeypatch):
     monkeypatch.setattr(state, "CHECKPOINT_VERSION", 9)
-    with pytest.raises(CheckpointError, match="has version 2, this is version 9: resume with"):
+    with pytest.raises(CheckpointError, match="has version 3, this is version 9: resume with"):
         Snapshot.load(checkpoint, RUN)
 
 

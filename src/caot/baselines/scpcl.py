@@ -101,7 +101,7 @@ class SCPCL(TrainedMethod):
         )
         resolved = resolve_imbalance(
             self.imbalance,
-            kmeans_labels=found.labels,
+            start=found.labels,
             n_clusters=self.n_clusters,
             epsilon=self.epsilon,
             consistency=0.0,

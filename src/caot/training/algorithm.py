@@ -15,10 +15,11 @@ from torch import Tensor, nn
 
 from caot.encoders import Encoder
 from caot.encoders.device import device_of
-from caot.kmeans import kmeans
 from caot.losses import attention_contrast, instance_contrast, pseudo_label_loss
 from caot.metrics import change_rate
+from caot.neighbours import Neighbours
 from caot.networks import Attention
+from caot.start import starting_clusters
 from caot.training.config import Stage, TrainingConfig
 from caot.training.data import Sampler, TrainingData
 from caot.training.events import (
@@ -75,8 +76,10 @@ class Trainer:
         The encoder's trainable parameters, as ``set_trainable`` returned them; none when frozen.
     callbacks
         Observers, called with every event.
-    kmeans_labels
-        K-means labels of the samples, (n,), if they are known already.
+    start
+        The first clusters of the samples, (n,), if they are known already.
+    neighbours
+        The neighbours of the samples, if they are known already and the settings need them.
     """
 
     def __init__(
@@ -87,7 +90,8 @@ class Trainer:
         parameters: Sequence[nn.Parameter] = (),
         callbacks: Sequence[Callback] = (),
         *,
-        kmeans_labels: NDArray[np.int64] | None = None,
+        start: NDArray[np.int64] | None = None,
+        neighbours: Neighbours | None = None,
     ) -> None:
         self.encoder, self.data, self.config = encoder, data, config
         self.callbacks = tuple(callbacks)
@@ -103,7 +107,8 @@ class Trainer:
         self.recorder = Recorder(config.n_clusters)
         self.iteration = 0
         unknown = np.full(len(data), -1, dtype=np.int64)
-        self.kmeans_labels = unknown if kmeans_labels is None else kmeans_labels
+        self.start = unknown if start is None else start
+        self.neighbours = neighbours
         self.last_labels = unknown.copy()
         self._vectors: NDArray[np.float32] | None = None
 
@@ -176,7 +181,7 @@ class Trainer:
         v1, v2 = self._encode_views(rows)
         z1, z2 = self.networks.project(v1), self.networks.project(v2)
         attention = self.networks.attention(z1, z2)
-        return self._contrast(z1, z2, attention, self._kmeans_targets(rows))
+        return self._contrast(z1, z2, attention, self._starting_targets(rows))
 
     def _head_losses(self, rows: NDArray[np.int64]) -> Losses:
         if self.config.head_on_originals:
@@ -184,7 +189,7 @@ class Trainer:
         else:
             with torch.no_grad():  # the clustering network alone learns here
                 v1, v2 = self._encode_views(rows)
-        predict, labels = self.networks.predict, self._kmeans_targets(rows)
+        predict, labels = self.networks.predict, self._starting_targets(rows)
         return Losses(pseudo_label=pseudo_label_loss(predict(v1), predict(v2), labels))
 
     def _interactive_losses(self, rows: NDArray[np.int64]) -> Losses | None:
@@ -192,7 +197,7 @@ class Trainer:
         z1, z2 = self.networks.project(v1), self.networks.project(v2)
         attention = self.networks.attention(z1, z2)
         # E-step: what is similar, and which clusters fit, gives the pseudo-labels.
-        log_prob = self._predict_original(rows)
+        log_prob = self._heed_neighbours(rows, self._predict_original(rows))
         labels = self._transport_targets(rows, log_prob, attention.similarity.detach())
         if labels is None:
             return None
@@ -222,6 +227,15 @@ class Trainer:
             log_prob = self.networks.predict(self.data.encode_original(self.encoder, rows))
         self._set_mode(training=True)
         return log_prob
+
+    def _heed_neighbours(self, rows: NDArray[np.int64], log_prob: Tensor) -> Tensor:
+        """Return log P(0) with the pseudo-labels of each sample's neighbours in it (Eq. 35)."""
+        weight = self.config.neighbour_weight
+        if weight == 0 or self.neighbours is None:
+            return log_prob
+        labels = np.where(self.last_labels < 0, self.start, self.last_labels)
+        votes = self.neighbours.votes(labels, rows, self.config.n_clusters)
+        return (log_prob + weight * torch.from_numpy(votes).to(self.device)).log_softmax(dim=1)
 
     def _transport_targets(
         self, rows: NDArray[np.int64], log_prob: Tensor, attention: Tensor
@@ -308,21 +322,25 @@ class Trainer:
         return self._vectors
 
     def _enter(self, stage: Stage) -> None:
-        """Begin a stage: K-means labels for the first two, anew when the encoder has learned."""
+        """Begin a stage: first clusters for the first two, anew when the encoder has learned."""
         self._vectors = None
         self._emit(StageStarted(stage, *self.config.schedule.bounds(stage)))
         has_learned = self.iteration > 0 and bool(self.parameters)
-        if stage is Stage.INTERACTIVE or (self.kmeans_labels[0] >= 0 and not has_learned):
+        if stage is Stage.INTERACTIVE or (self.start[0] >= 0 and not has_learned):
             return
-        self.kmeans_labels = kmeans(
-            self._embeddings(),
-            self.config.n_clusters,
-            n_init=self.config.kmeans_restarts,
-            random_state=self.config.random_state,
-        ).labels
+        config, vectors = self.config, self._embeddings()
+        if config.needs_neighbours:
+            self.neighbours = Neighbours.of(vectors, random_state=config.random_state)
+        self.start = starting_clusters(
+            vectors,
+            config.n_clusters,
+            config.start,
+            self.neighbours,
+            random_state=config.random_state,
+        )
 
-    def _kmeans_targets(self, rows: NDArray[np.int64]) -> Tensor:
-        return torch.from_numpy(self.kmeans_labels[rows]).to(self.device)
+    def _starting_targets(self, rows: NDArray[np.int64]) -> Tensor:
+        return torch.from_numpy(self.start[rows]).to(self.device)
 
     def _set_mode(self, *, training: bool) -> None:
         self.networks.train(training)

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from caot.start import StartSettings
 from caot.transport import ConsistentTransport, Transport
 
 AttentionKind: TypeAlias = Literal["matrices", "transformer"]
@@ -154,8 +155,9 @@ class Stopping:
 class TrainingConfig:
     """All settings of Algorithm 1.
 
-    The defaults are the paper's. ``predict_in_evaluation`` computes P(0), which the transport is
-    given, without dropout; of ``kmeans_restarts`` starts of K-means the best is taken;
+    The defaults are the paper's. ``start`` says how the first clusters are found;
+    ``predict_in_evaluation`` computes P(0), which the transport is given, without dropout;
+    ``neighbour_weight`` is how much the neighbours' pseudo-labels count in the transport (Eq. 35);
     ``embedding_scale`` multiplies what the encoder gives before the networks see it;
     ``head_on_originals`` lets the head start learn from the texts themselves, which are encoded for
     K-means anyway, instead of encoding both views of every batch.
@@ -169,7 +171,8 @@ class TrainingConfig:
     stopping: Stopping = field(default_factory=Stopping)
     attention: AttentionKind = "matrices"
     predict_in_evaluation: bool = False
-    kmeans_restarts: int = 10
+    start: StartSettings = field(default_factory=StartSettings)
+    neighbour_weight: float = 0.0
     embedding_scale: float = 1.0
     head_on_originals: bool = False
     random_state: int = 0
@@ -182,9 +185,14 @@ class TrainingConfig:
             msg = f"attention must be 'matrices' or 'transformer', got {self.attention!r}"
             raise ValueError(msg)
         _require_positive("embedding_scale", self.embedding_scale)
-        if self.kmeans_restarts < 1:
-            msg = f"kmeans_restarts must be at least 1, got {self.kmeans_restarts}"
+        if not 0 <= self.neighbour_weight < math.inf:
+            msg = f"neighbour_weight must be at least 0, got {self.neighbour_weight}"
             raise ValueError(msg)
+
+    @property
+    def needs_neighbours(self) -> bool:
+        """Whether anything looks at the neighbours of the samples."""
+        return self.neighbour_weight > 0 or self.start.kind == "neighbours"
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain nested dictionaries, for records."""

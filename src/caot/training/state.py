@@ -14,11 +14,12 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from caot.files import atomic_file
+from caot.neighbours import Neighbours
 
 if TYPE_CHECKING:
     from caot.training.algorithm import Trainer
 
-CHECKPOINT_VERSION = 2
+CHECKPOINT_VERSION = 3
 
 
 class CheckpointError(ValueError):
@@ -40,9 +41,11 @@ class Snapshot:
             "rng": trainer.rng_state,
             "noise": trainer.noise.get_state(),
             "queue": torch.from_numpy(queue),
-            "kmeans_labels": torch.from_numpy(trainer.kmeans_labels),
+            "start": torch.from_numpy(trainer.start),
             "last_labels": torch.from_numpy(trainer.last_labels),
         }
+        if trainer.neighbours is not None:
+            tensors["neighbours"] = torch.from_numpy(trainer.neighbours.index)
         for name, value in trainer.networks.state_dict().items():
             tensors[f"networks.{name}"] = value
         for index, parameter in enumerate(trainer.parameters):
@@ -62,7 +65,9 @@ class Snapshot:
         trainer.rng_state = tensors["rng"].clone()
         trainer.noise.set_state(tensors["noise"])
         trainer.sampler.restore(self.values["sampler"], tensors["queue"].numpy())
-        trainer.kmeans_labels = tensors["kmeans_labels"].numpy().copy()
+        trainer.start = tensors["start"].numpy().copy()
+        if "neighbours" in tensors:
+            trainer.neighbours = Neighbours(tensors["neighbours"].numpy().copy())
         trainer.last_labels = tensors["last_labels"].numpy().copy()
         trainer.networks.load_state_dict(self._part("networks."))
         with torch.no_grad():

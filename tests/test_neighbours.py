@@ -1,0 +1,81 @@
+"""Neighbours by cosine, and what they say about clusters (Eqs. 33 to 35)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from caot import neighbours
+from caot.neighbours import Neighbours, unit_rows
+
+RNG = np.random.default_rng(0)
+VECTORS = RNG.normal(size=(300, 8)).astype(np.float32)
+
+
+def test_the_nearest_by_cosine_without_the_sample_itself() -> None:
+    found = Neighbours.of(VECTORS, 5).index
+    cosines = unit_rows(VECTORS) @ unit_rows(VECTORS).T
+    np.fill_diagonal(cosines, -np.inf)
+    expected = np.argsort(-cosines, axis=1)[:, :5]
+    np.testing.assert_array_equal(np.sort(found, axis=1), np.sort(expected, axis=1))
+
+
+def test_length_does_not_count() -> None:
+    scaled = VECTORS * RNG.uniform(0.1, 10, size=(300, 1)).astype(np.float32)
+    found, expected = Neighbours.of(scaled, 5).index, Neighbours.of(VECTORS, 5).index
+    np.testing.assert_array_equal(np.sort(found, axis=1), np.sort(expected, axis=1))
+
+
+def test_few_samples_have_few_neighbours() -> None:
+    assert Neighbours.of(VECTORS[:4], 10).index.shape == (4, 3)
+
+
+def test_a_copy_is_a_neighbour_and_zeros_do_no_harm() -> None:
+    doubled = np.concatenate([VECTORS[:20], VECTORS[:20], np.zeros((1, 8), np.float32)])
+    found = Neighbours.of(doubled, 1).index
+    np.testing.assert_array_equal(found[:20, 0], np.arange(20, 40))
+    assert found.max() < len(doubled)
+
+
+def test_of_many_samples_some_are_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(neighbours, "CANDIDATES", 50)
+    found = Neighbours.of(VECTORS, 5, random_state=3).index
+    assert found.shape == (300, 5)
+    assert len(np.unique(found)) <= 50
+    assert not (found == np.arange(300)[:, None]).any()
+    np.testing.assert_array_equal(found, Neighbours.of(VECTORS, 5, random_state=3).index)
+
+
+def test_smoothing_is_equation_33() -> None:
+    graph = Neighbours.of(VECTORS, 5)
+    expected = unit_rows(VECTORS)
+    for _ in range(2):
+        expected = unit_rows(expected + expected[graph.index].mean(axis=1))
+    np.testing.assert_allclose(graph.smooth(VECTORS, rounds=2), expected, atol=1e-6)
+    np.testing.assert_allclose(graph.smooth(VECTORS, rounds=0), unit_rows(VECTORS))
+
+
+def test_modularity_is_equation_34() -> None:
+    graph, labels = Neighbours.of(VECTORS, 5), RNG.integers(4, size=300)
+    edges = np.zeros((300, 300))
+    np.add.at(edges, (np.repeat(np.arange(300), 5), graph.index.ravel()), 1.0)
+    edges = edges + edges.T
+    degree = edges.sum(axis=1)
+    same = labels[:, None] == labels
+    expected = ((edges - np.outer(degree, degree) / degree.sum()) * same).sum() / degree.sum()
+    assert graph.modularity(labels) == pytest.approx(expected)
+
+
+def test_modularity_prefers_true_groups_and_is_nothing_for_one_cluster() -> None:
+    truth = np.repeat(np.arange(3), 40)
+    grouped = 6 * np.eye(8)[truth] + RNG.normal(size=(120, 8))
+    graph = Neighbours.of(grouped.astype(np.float32))
+    assert graph.modularity(np.zeros(120, dtype=np.int64)) == pytest.approx(0.0)
+    assert graph.modularity(truth) > graph.modularity(RNG.permutation(truth)) + 0.4
+
+
+def test_votes_are_shares_of_the_neighbours() -> None:
+    graph = Neighbours(np.array([[1, 2], [0, 2], [0, 1]], dtype=np.int32))
+    votes = graph.votes(np.array([0, 1, 1]), np.array([2, 0]), 3)
+    np.testing.assert_array_equal(votes, [[0.5, 0.5, 0.0], [0.0, 1.0, 0.0]])
+    assert votes.dtype == np.float32

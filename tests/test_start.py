@@ -1,0 +1,92 @@
+"""The clusters that training starts from."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, linkage
+from sklearn.metrics import adjusted_rand_score
+
+from caot import start
+from caot.kmeans import kmeans
+from caot.neighbours import Neighbours, unit_rows
+from caot.start import StartSettings, average_linkage, starting_clusters
+
+
+def blobs(sizes: list[int], spread: float = 0.8) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Return unit vectors around as many directions as there are sizes, and where they belong."""
+    rng = np.random.default_rng(1)
+    truth = np.repeat(np.arange(len(sizes)), sizes)
+    centres = unit_rows(rng.normal(size=(len(sizes), 24)).astype(np.float32))
+    noise = rng.normal(size=(len(truth), 24)) / np.sqrt(24)
+    return unit_rows((centres[truth] + spread * noise).astype(np.float32)), truth
+
+
+UNEVEN = [400, 300, 200, *[15] * 12]
+
+
+def find(vectors: NDArray[np.float32], k: int, kind: str = "neighbours") -> NDArray[np.int64]:
+    settings = StartSettings(kind, restarts=3)  # type: ignore[arg-type]
+    return starting_clusters(vectors, k, settings, random_state=0)
+
+
+def test_large_and_small_clusters_side_by_side(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "caot")
+    vectors, truth = blobs(UNEVEN)
+    usual = adjusted_rand_score(truth, find(vectors, len(UNEVEN), "kmeans"))
+    found = adjusted_rand_score(truth, find(vectors, len(UNEVEN)))
+    assert found > 0.95
+    assert found > usual + 0.1
+    assert "first clusters: average linkage (modularity: K-means 0." in caplog.text
+
+
+def test_where_groups_overlap_kmeans_is_chosen(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "caot")
+    vectors, truth = blobs([150] * 4, spread=1.5)
+    labels = find(vectors, 4)
+    assert "first clusters: K-means" in caplog.text
+    linked = average_linkage(Neighbours.of(vectors).smooth(vectors), 4, random_state=0)
+    assert adjusted_rand_score(truth, labels) > adjusted_rand_score(truth, linked) + 0.2
+
+
+def test_kmeans_as_in_the_paper() -> None:
+    vectors, _ = blobs(UNEVEN)
+    expected = kmeans(vectors, 6, n_init=3, random_state=0).labels
+    np.testing.assert_array_equal(find(vectors, 6, "kmeans"), expected)
+
+
+@pytest.mark.parametrize("k", [2, 7, 15])
+def test_linkage_ends_with_k_groups(k: int) -> None:
+    vectors, _ = blobs(UNEVEN)
+    labels = average_linkage(vectors, k, random_state=0)
+    assert np.unique(labels).tolist() == list(range(k))
+    known = fcluster(linkage(vectors, "average", "cosine"), k, "maxclust")
+    assert adjusted_rand_score(known, labels) == 1.0
+
+
+def test_linkage_of_equal_texts_still_has_k_groups() -> None:
+    vectors, _ = blobs([3, 3])
+    many = np.repeat(vectors, 20, axis=0)
+    assert len(np.unique(average_linkage(many, 5, random_state=0))) == 5
+
+
+def test_of_many_rows_some_are_linked_and_the_others_join(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(start, "LINKED_ROWS", 100)
+    vectors, truth = blobs([200, 100, 60])
+    labels = average_linkage(vectors, 3, random_state=0)
+    assert adjusted_rand_score(truth, labels) > 0.95
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"kind": "random"}, "start must be 'kmeans' or 'neighbours', got 'random'"),
+        ({"restarts": 0}, "kmeans_restarts must be at least 1, got 0"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        StartSettings(**settings)  # type: ignore[arg-type]
