@@ -262,14 +262,8 @@ def test_info_tells_what_is_at_hand():
     assert "ready to work offline" in caot("info").stdout
 
 
-def test_demo_prints_clusters_accuracy_and_report(monkeypatch):
-    from caot.demo import DemoTickets, load_demo
-    from tests.estimator_corpus import model_folder
-
-    whole = load_demo()
-    few = DemoTickets(whole.texts[:60], whole.topics[:60], whole.topic_names)
-    monkeypatch.setattr("caot.demo.load_demo", lambda: few)
-    result = caot("demo", "--encoder", model_folder(), "--max-iter", 2)
+def test_demo_prints_clusters_accuracy_and_report(small_demo):
+    result = caot(*small_demo)
     assert result.exit_code == 0, result.output
     assert "60 texts in " in result.stdout
     assert "of their true topic" in result.stdout
