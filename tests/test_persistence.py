@@ -167,7 +167,7 @@ def test_a_newer_format_is_refused(saved: Path, tmp_path: Path) -> None:
     config["format_version"] = FORMAT_VERSION + 1
     config["versions"]["caot"] = "9.9"
     path.write_text(json.dumps(config), encoding="utf-8")
-    with pytest.raises(ModelFormatError, match=r"caot 9\.9 in a newer format .* upgrade"):
+    with pytest.raises(ModelFormatError, match=r"caot 9\.9 in a newer format .* use that version"):
         CAOT.from_pretrained(folder)
 
 

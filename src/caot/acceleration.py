@@ -31,6 +31,7 @@ from caot.encoders.exported import (
     check_backend,
     require_backend,
 )
+from caot.extras import install_hint
 from caot.inputs import read_inputs
 from caot.prediction import Encodes, FittedModel, probabilities, text_encoder
 
@@ -232,7 +233,7 @@ def _candidates(backend: str) -> list[Backend]:
             continue
         installed.append(name)
     if not installed:
-        msg = 'no backend is installed: pip install "caot[onnx]" or pip install "caot[openvino]"'
+        msg = f"no backend is installed: {install_hint('onnx')} or {install_hint('openvino')}"
         raise BackendNotAvailable(msg)
     return installed
 

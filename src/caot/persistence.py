@@ -194,7 +194,7 @@ def read_config(folder: Path) -> dict[str, Any]:
         written = config["versions"]["caot"]
         msg = (
             f"{folder} was saved by caot {written} in a newer format ({config['format_version']}, "
-            f"this version reads up to {FORMAT_VERSION}): upgrade with pip install -U caot"
+            f"this version reads up to {FORMAT_VERSION}): use that version, or a later one"
         )
         raise ModelFormatError(msg)
     return config

@@ -170,8 +170,8 @@ def _k_values(k_values: Iterable[int] | None, n_rows: int) -> list[int]:
     values = sorted({operator.index(k) for k in k_values})
     if not values or values[0] < 2 or values[-1] > n_rows // 2:
         raise ValueError(
-            f"k_values is {values}: give integers from 2 to {n_rows // 2}, half the number of "
-            "distinct rows looked at (see max_samples)."
+            f"k_values is {values}: give integers from 2 to {n_rows // 2}, half of the {n_rows} "
+            "distinct rows looked at."
         )
     return values
 

@@ -50,7 +50,7 @@ def as_texts(inputs: Iterable[object]) -> list[str]:
             advice = "vectors are passed as one array, np.asarray(X)"
         msg = (
             f"X holds values that are not texts, such as a {type(first).__name__}, in rows "
-            f"{_listed(wrong)}: {advice}"
+            f"{listed(wrong)}: {advice}"
         )
         raise TypeError(msg)
     return [str(text) for text in texts]
@@ -66,13 +66,14 @@ def reject_empty(empty: NDArray[np.bool_]) -> None:
     rows = np.flatnonzero(empty).tolist()
     if rows:
         msg = (
-            f"{len(rows)} text(s) are empty, in rows {_listed(rows)}: remove or fill them, or use "
+            f"{len(rows)} text(s) are empty, in rows {listed(rows)}: remove or fill them, or use "
             "on_empty='own-cluster', which puts them in a cluster of their own"
         )
         raise ValueError(msg)
 
 
-def _listed(rows: list[int]) -> str:
+def listed(rows: list[int]) -> str:
+    """Return the first rows, and how many more there are."""
     shown = ", ".join(map(str, rows[:_SHOWN_ROWS]))
     return shown if len(rows) <= _SHOWN_ROWS else f"{shown} and {len(rows) - _SHOWN_ROWS} more"
 

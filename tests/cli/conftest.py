@@ -4,7 +4,9 @@ import shutil
 
 import pytest
 
+from caot.demo import DemoTickets, load_demo
 from tests.cli.commands import fit, write_corpus
+from tests.estimator_corpus import model_folder
 
 
 @pytest.fixture(autouse=True)
@@ -42,3 +44,12 @@ def tickets(tmp_path):
 @pytest.fixture
 def run(kept_run, tmp_path):
     return shutil.copytree(kept_run, tmp_path / "run")
+
+
+@pytest.fixture
+def small_demo(monkeypatch):
+    """Let the demo have few tickets; return its command on a tiny encoder."""
+    whole = load_demo()
+    few = DemoTickets(whole.texts[:60], whole.topics[:60], whole.topic_names)
+    monkeypatch.setattr("caot.demo.load_demo", lambda: few)
+    return ("demo", "--encoder", model_folder(), "--max-iter", 2)

@@ -76,12 +76,35 @@ def test_predict_of_a_model_folder_and_empty_texts(kept_run, tmp_path):
     lines = f"{TEXTS[0]}\n\n{TEXTS[1]}\n".encode()
     refused = caot("predict", kept_run, "-", "--format", "txt", stdin=lines)
     assert refused.exit_code == 1
-    assert "row 2" in refused.stderr
+    assert "1 text is empty in stdin, in row 2 (" in refused.stderr
     words = ("-", "--format", "txt", "--on-empty", "no-cluster", "-q")
     result = caot("predict", kept_run / "model", *words, stdin=lines)
     clusters = [line.split(",")[1] for line in result.stdout.splitlines()]
     assert clusters[2] == "-1"
     assert "-1" not in (clusters[1], clusters[3])
+
+
+@pytest.mark.parametrize("n_empty", [3, 12])
+def test_predict_counts_all_empty_texts_of_a_file(n_empty, kept_run, tmp_path, monkeypatch):
+    monkeypatch.setattr("caot.cli.predict.CHUNK_ROWS", 4)
+    texts = list(TEXTS[: 3 * n_empty])
+    texts[1::3] = [" "] * n_empty
+    source = tmp_path / "new.txt"
+    source.write_text("\n".join(texts), encoding="utf-8")
+    result = caot("predict", kept_run, source, "-o", "out.csv")
+    assert result.exit_code == 1
+    assert f"{n_empty} texts are empty" in result.stderr
+    assert "in rows 2, 5, 8" in result.stderr
+    assert ("and 2 more" in result.stderr) == (n_empty == 12)
+    assert "--on-empty no-cluster" in result.stderr
+    assert not Path("out.csv").exists()
+
+
+def test_predict_does_not_wait_for_the_end_of_a_pipe(kept_run, monkeypatch):
+    monkeypatch.setattr("caot.cli.predict.CHUNK_ROWS", 2)
+    lines = f"{TEXTS[0]}\n\n{TEXTS[1]}\n\n".encode()
+    result = caot("predict", kept_run, "-", "--format", "txt", stdin=lines)
+    assert "1 text is empty in stdin, in row 2 (" in result.stderr
 
 
 def test_predict_refuses_two_things_on_stdout(kept_run, tickets):
@@ -262,14 +285,8 @@ def test_info_tells_what_is_at_hand():
     assert "ready to work offline" in caot("info").stdout
 
 
-def test_demo_prints_clusters_accuracy_and_report(monkeypatch):
-    from caot.demo import DemoTickets, load_demo
-    from tests.estimator_corpus import model_folder
-
-    whole = load_demo()
-    few = DemoTickets(whole.texts[:60], whole.topics[:60], whole.topic_names)
-    monkeypatch.setattr("caot.demo.load_demo", lambda: few)
-    result = caot("demo", "--encoder", model_folder(), "--max-iter", 2)
+def test_demo_prints_clusters_accuracy_and_report(small_demo):
+    result = caot(*small_demo)
     assert result.exit_code == 0, result.output
     assert "60 texts in " in result.stdout
     assert "of their true topic" in result.stdout

@@ -100,7 +100,7 @@ def test_a_model_of_a_newer_version(run, tickets):
     path = run / "model" / "config_caot.json"
     config = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps({**config, "format_version": 99}), encoding="utf-8")
-    fails(caot("predict", run, tickets), "newer format", "pip install -U caot")
+    fails(caot("predict", run, tickets), "newer format", "use that version, or a later one")
 
 
 def test_a_run_of_a_newer_version(run):

@@ -10,7 +10,7 @@ import pytest
 
 from caot.runs import RunFolder
 from caot.training import StepDone
-from tests.cli.commands import fit, read_csv, run_json
+from tests.cli.commands import caot, fit, read_csv, run_json
 
 
 def interrupt_at(monkeypatch, iteration, act):
@@ -24,7 +24,8 @@ def interrupt_at(monkeypatch, iteration, act):
     def shown(_screen):
         yield (observe,)
 
-    monkeypatch.setattr("caot.cli.fit.shown", shown)
+    for command in ("fit", "demo"):
+        monkeypatch.setattr(f"caot.cli.{command}.shown", shown)
 
 
 def press_control_c():
@@ -188,3 +189,44 @@ def test_an_interrupted_replacement_keeps_the_old_run(tickets, run, monkeypatch)
     assert read_csv(run / "assignments.csv") == before
     assert (run / "run.json").is_file()
     shutil.rmtree(run)
+
+
+def test_an_interrupted_demo_is_run_again(small_demo, tmp_path, monkeypatch):
+    out = tmp_path / "caot-demo"
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, 47, press_control_c)
+        result = caot(*small_demo)
+        assert result.exit_code == 130
+        assert "run it again" in result.stderr
+        assert "--" not in result.stderr  # neither --resume, which it lacks, nor --force
+        assert not out.exists()
+    assert caot(*small_demo).exit_code == 0
+    before = read_csv(out / "assignments.csv")
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, 47, press_control_c)
+        assert caot(*small_demo, "--force").exit_code == 130
+    assert read_csv(out / "assignments.csv") == before
+    assert not (out / "checkpoint.safetensors").exists()
+
+
+def test_a_demo_interrupted_at_its_report_needs_force(small_demo, monkeypatch):
+    def fail(*_args, **_kwargs):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("caot.runs.fitting.report_data", fail)
+        result = caot(*small_demo)
+    assert result.exit_code == 130
+    assert "run it again with --force" in result.stderr
+    assert caot(*small_demo, "--force").exit_code == 0
+
+
+def test_a_demo_does_not_go_on_with_an_interrupted_run(small_demo, tickets, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, 20, press_control_c)
+        fit(tickets, tmp_path / "caot-demo")
+    result = caot(*small_demo)
+    assert result.exit_code == 1
+    assert "begin anew with --force" in result.stderr
+    assert "--resume" not in result.stderr
+    assert (tmp_path / "caot-demo" / "checkpoint.safetensors").is_file()

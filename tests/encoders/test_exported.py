@@ -21,6 +21,7 @@ from caot.encoders.export import (
 )
 from caot.encoders.exported import BACKENDS, ExportedEncoder, require_backend
 from caot.encoders.protocol import Activations
+from caot.extras import install_hint
 from tests.estimator_corpus import model_folder as tiny_model
 from tests.exported_graphs import fitted_model, folder_with_graphs, needs_extras
 from tests.tiny_models import FAMILIES
@@ -156,7 +157,7 @@ def test_missing_package_names_the_extra(monkeypatch, package, extra):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(BackendNotAvailable) as caught:
         need(package, extra=extra)
-    assert f'pip install "caot[{extra}]"' in str(caught.value)
+    assert install_hint(extra) in str(caught.value)
     assert caught.value.name == package
 
 

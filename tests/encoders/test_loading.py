@@ -52,7 +52,7 @@ def test_faithful_mode_reads_as_the_paper(folder_of, texts):
     assert load_encoder(folder, device="cpu").max_length == 8
     with pytest.raises(ValueError, match="faithful mode uses no prompt"):
         load_encoder(folder, mode="faithful", prompt_name="p")
-    with pytest.raises(ValueError, match='mode must be "default" or "faithful"'):
+    with pytest.raises(ValueError, match="mode must be one of 'default', 'faithful'"):
         load_encoder(folder, mode="paper")
 
 

@@ -40,7 +40,7 @@ def test_every_text_is_in_the_histogram():
     counts = [int(bar.title.split(": ")[1].split()[0]) for bar in chart.bars]
     assert sum(counts) == 5
     assert (counts[0], counts[10], counts[-1]) == (2, 1, 2)
-    assert "40% of the texts are below 50%" in chart.summary
+    assert "40.0% of the texts are below 50%" in chart.summary
 
 
 def test_spans_hold_the_middle_of_each_cluster():

@@ -60,12 +60,12 @@ def _rows(document: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _embedded() -> str:
     from caot.encoders import EncoderNotAvailable, embedded_path
-    from caot.encoders.availability import INSTALL_EMBEDDED
     from caot.encoders.embedded import verify
+    from caot.extras import install_hint
 
     folder = embedded_path()
     if folder is None:
-        return f"not installed: {INSTALL_EMBEDDED}"
+        return f"not installed: {install_hint('embedded')}"
     try:
         verify(folder)
     except EncoderNotAvailable as error:

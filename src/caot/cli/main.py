@@ -22,8 +22,8 @@ Examples:
 """
 _EXIT_CODES = (
     "Exit codes: 0 done, 1 an error that the message tells how to put right, 2 wrong usage, 3 a "
-    "fault of caot, 130 interrupted (go on with --resume), 141 the reader of a pipe left, 143 "
-    "terminated."
+    "fault of caot, 130 interrupted (fit goes on with --resume), 141 the reader of a pipe left, "
+    "143 terminated."
 )
 
 app = typer.Typer(

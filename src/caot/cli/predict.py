@@ -15,9 +15,11 @@ from caot.cli.errors import guarded
 from caot.cli.screen import Screen
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
     from caot import CAOT
     from caot.io import TextTable
@@ -90,13 +92,11 @@ def predict(
         if not text:
             _tell_of_columns(screen, first, trained_on)
         saved = _open(model, folder, min_confidence)  # after what is quickly found wrong
-        encoder: Encodes | None = None
+        encoder = _accelerated(saved, first.texts) if fast else None
         n_texts = 0
         with TableWriter(output, format=output_format, raw=raw) as writer:
-            for table in chain([first], tables):
-                if fast and encoder is None:
-                    encoder = _accelerated(saved, table.texts)
-                writer.write(_with_clusters(saved, table, encoder, on_empty, n_texts))
+            for table in _accepted(chain([first], tables), saved, source, on_empty):
+                writer.write(_with_clusters(saved, table, encoder))
                 n_texts += len(table)
         screen.note(f"{n_texts:,} texts written to {'stdout' if output == '-' else output}")
         screen.json({"texts": n_texts, "output": output})
@@ -162,26 +162,61 @@ def _accelerated(saved: _Saved, texts: tuple[str, ...]) -> Encodes:
     return accelerate(saved.model, sample, folder=saved.folder).encoder
 
 
-def _with_clusters(
-    saved: _Saved, table: TextTable, encoder: Encodes | None, on_empty: str, n_before: int
-) -> pd.DataFrame:
-    """Return the rows with our columns beside theirs."""
+def _accepted(
+    tables: Iterator[TextTable], saved: _Saved, source: str, on_empty: str
+) -> Iterator[TextTable]:
+    """Give the tables one by one; raise at the first that has empty texts which are refused."""
+    n_before = 0
+    for table in tables:
+        rows = [n_before + row + 1 for row in _without_text(saved, table).tolist()]
+        if rows and on_empty == "error":
+            if Path(source).is_file():  # a pipe may never end
+                rows += _later_rows(tables, saved, n_before + len(table))
+            raise _empty_rows_error(rows, table.source)
+        yield table
+        n_before += len(table)
+
+
+def _without_text(saved: _Saved, table: TextTable) -> NDArray[np.int64]:
+    """Return the rows whose texts the model cannot read."""
     import numpy as np
 
-    from caot.io import TableError, add_columns
+    from caot.texts import empty_rows
+
+    if saved.model.has_own_cluster_:
+        return np.array([], dtype=np.int64)
+    return np.flatnonzero(empty_rows(list(table.texts)))
+
+
+def _later_rows(tables: Iterator[TextTable], saved: _Saved, n_before: int) -> list[int]:
+    """Return the rows without text that are still to come, counted from 1."""
+    rows: list[int] = []
+    for table in tables:
+        rows += [n_before + row + 1 for row in _without_text(saved, table).tolist()]
+        n_before += len(table)
+    return rows
+
+
+def _empty_rows_error(rows: list[int], source: str) -> ValueError:
+    from caot.io import TableError
+    from caot.texts import listed
+
+    are = "text is" if len(rows) == 1 else "texts are"
+    return TableError(
+        f"{len(rows):,} {are} empty in {source}, in row{'s' * (len(rows) > 1)} {listed(rows)} "
+        "(counted from 1, a header left out): fill or remove them, or let them have no cluster "
+        "with --on-empty no-cluster"
+    )
+
+
+def _with_clusters(saved: _Saved, table: TextTable, encoder: Encodes | None) -> pd.DataFrame:
+    """Return the rows with our columns beside theirs; those without text have no cluster."""
+    import numpy as np
+
+    from caot.io import add_columns
     from caot.prediction import predict_stream
 
-    empty = np.array([not text.strip() for text in table.texts])
-    if saved.model.has_own_cluster_:
-        empty[:] = False
-    rows = np.flatnonzero(~empty)
-    if on_empty == "error" and len(rows) < len(table):
-        first = n_before + int(np.flatnonzero(empty)[0]) + 1
-        msg = (
-            f"the text of row {first} of {table.source} is empty: fill it, or let empty texts "
-            "have no cluster with --on-empty no-cluster"
-        )
-        raise TableError(msg)
+    rows = np.setdiff1d(np.arange(len(table)), _without_text(saved, table))
     clusters, seconds = np.full(len(table), -1), np.full(len(table), -1)
     confidence, second_confidence = np.zeros((2, len(table)), dtype=np.float32)
     for part in predict_stream(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -72,74 +74,118 @@ def describe(
         n_doubtful=n_doubtful,
         n_nearest=n_nearest,
     )
-    given = as_texts(texts)
-    all_labels = checked_labels(labels, len(given))
-    all_vectors = checked_matrix("embeddings", embeddings, len(given))
-    table = None if probabilities is None else checked_probabilities(probabilities, all_labels)
-    rows = np.flatnonzero(all_labels != ABSTAINED)
-    if not len(rows):
+    members = _Members.of(as_texts(texts), labels, probabilities, embeddings)
+    if not len(members.rows):
         return Description(())
-
-    kept, vectors = [given[row] for row in rows.tolist()], all_vectors[rows]
-    ids, codes = np.unique(all_labels[rows], return_inverse=True)
-    clusters: list[int] = ids.tolist()
     keywords = cluster_keywords(
-        kept,
-        codes,
-        len(clusters),
+        members.texts,
+        members.codes,
+        len(members.clusters),
         n_keywords=n_keywords,
-        stop_words=resolve_stop_words(stop_words, kept),
+        stop_words=resolve_stop_words(stop_words, members.texts),
         ngram_range=ngram_range,
     )
-    means = cluster_means(vectors, codes, len(clusters))
-    examples = choose_examples(kept, vectors, codes, means, n_examples)
-    nearest = nearest_clusters(means, clusters, n_nearest)
-    names = make_labels(clusters, keywords, _by_cluster(kept, codes, len(clusters)))
-    kept_table = None if table is None else table[rows]
-    confidence, doubtful = _certainty(kept, kept_table, all_labels[rows], codes, n_doubtful)
-    sizes = np.bincount(codes)
+    means = cluster_means(members.vectors, members.codes, len(members.clusters))
+    examples = choose_examples(members.texts, members.vectors, members.codes, means, n_examples)
+    nearest = nearest_clusters(means, members.clusters, n_nearest)
+    names = make_labels(members.clusters, keywords, members.texts_by_cluster())
+    confidence, doubtful = members.certainty(n_doubtful)
     return Description(
         tuple(
             ClusterDescription(
                 cluster=cluster,
                 label=names[i],
                 keywords=keywords[i],
-                size=int(sizes[i]),
-                share=float(sizes[i] / len(given)),
+                size=size,
+                share=size / members.n_given,
                 mean_confidence=confidence[i],
-                examples=_numbers(rows, examples[i]),
-                doubtful=_numbers(rows, doubtful[i]),
+                examples=_numbers(members.rows, examples[i]),
+                doubtful=_numbers(members.rows, doubtful[i]),
                 nearest=nearest[i],
             )
-            for i, cluster in enumerate(clusters)
+            for i, (cluster, size) in enumerate(
+                zip(members.clusters, members.sizes.tolist(), strict=True)
+            )
         )
     )
 
 
-def _certainty(
-    texts: Sequence[str],
-    probabilities: NDArray[np.floating] | None,
-    labels: NDArray[np.int64],
-    codes: NDArray[np.int64],
-    n_doubtful: int,
-) -> tuple[list[float], list[tuple[int, ...]]]:
-    """Return each cluster's mean confidence and its texts in doubt."""
-    sizes = np.bincount(codes)
-    if probabilities is None:
-        return [math.nan] * len(sizes), [()] * len(sizes)
-    own = probabilities[np.arange(len(labels)), labels]
-    confidence = (np.bincount(codes, weights=own) / sizes).tolist()
-    if probabilities.shape[1] == 1:
-        return confidence, [()] * len(sizes)
-    doubt = margins(probabilities, labels)
-    return confidence, choose_doubtful(texts, doubt, codes, len(sizes), n_doubtful)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Members:
+    """The m texts that belong to one of c clusters, out of all that were given.
 
+    Attributes
+    ----------
+    n_given : int
+        How many texts were given.
+    rows : (m,)
+        Their places among those given.
+    texts, vectors, labels, probabilities
+        Theirs alone; no probabilities if none were given.
+    clusters : (c,)
+        The ids of the clusters that hold texts, ascending.
+    codes : (m,)
+        The place of each text's cluster among ``clusters``.
+    """
 
-def _by_cluster(texts: Sequence[str], codes: NDArray[np.int64], k: int) -> list[list[str]]:
-    grouped: list[list[str]] = [[] for _ in range(k)]
-    for text, code in zip(texts, codes.tolist(), strict=True):
-        grouped[code].append(text)
-    return grouped
+    n_given: int
+    rows: NDArray[np.int64]
+    texts: list[str]
+    vectors: NDArray[np.floating]
+    labels: NDArray[np.int64]
+    probabilities: NDArray[np.floating] | None
+    clusters: list[int]
+    codes: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls,
+        texts: list[str],
+        labels: ArrayLike,
+        probabilities: ArrayLike | None,
+        embeddings: ArrayLike,
+    ) -> Self:
+        """Check what was given, and leave out the texts without a cluster."""
+        n = len(texts)
+        all_labels = checked_labels(labels, n)
+        vectors = checked_matrix("embeddings", embeddings, n)
+        table = None if probabilities is None else checked_probabilities(probabilities, all_labels)
+        rows = np.flatnonzero(all_labels != ABSTAINED)
+        ids, codes = np.unique(all_labels[rows], return_inverse=True)
+        return cls(
+            n_given=n,
+            rows=rows,
+            texts=[texts[row] for row in rows.tolist()],
+            vectors=vectors[rows],
+            labels=all_labels[rows],
+            probabilities=None if table is None else table[rows],
+            clusters=ids.tolist(),
+            codes=codes,
+        )
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many texts each cluster has, (c,)."""
+        return np.bincount(self.codes, minlength=len(self.clusters))
+
+    def texts_by_cluster(self) -> list[list[str]]:
+        """Return each cluster's texts."""
+        grouped: list[list[str]] = [[] for _ in self.clusters]
+        for text, code in zip(self.texts, self.codes.tolist(), strict=True):
+            grouped[code].append(text)
+        return grouped
+
+    def certainty(self, n_doubtful: int) -> tuple[list[float], list[tuple[int, ...]]]:
+        """Return each cluster's mean confidence and its texts in doubt."""
+        k = len(self.clusters)
+        if self.probabilities is None:
+            return [math.nan] * k, [()] * k
+        own = self.probabilities[np.arange(len(self.labels)), self.labels]
+        confidence = (np.bincount(self.codes, weights=own) / self.sizes).tolist()
+        if self.probabilities.shape[1] == 1:
+            return confidence, [()] * k
+        doubt = margins(self.probabilities, self.labels)
+        return confidence, choose_doubtful(self.texts, doubt, self.codes, k, n_doubtful)
 
 
 def _numbers(rows: NDArray[np.int64], positions: tuple[int, ...]) -> tuple[int, ...]:

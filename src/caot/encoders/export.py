@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from caot.encoders.opening import default_prompt, transformer_of
+from caot.extras import install_hint
 from caot.files import atomic_file
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def need(package: str, *, extra: str) -> ModuleType:
         return import_module(package)
     except ImportError as error:
         name = package.partition(".")[0]
-        msg = f'{name} cannot be imported ({error}): pip install "caot[{extra}]"'
+        msg = f"{name} cannot be imported ({error}): {install_hint(extra)}"
         raise BackendNotAvailable(msg, name=name) from error
 
 
@@ -72,7 +73,7 @@ def export_onnx(encoder: TransformerEncoder, path: str | os.PathLike[str]) -> Pa
     Raises
     ------
     BackendNotAvailable
-        When the packages of ``caot[onnx]`` are missing.
+        When the packages of the extra ``onnx`` are missing.
     ExportError
         When the model does something that a graph cannot hold.
     """

@@ -6,6 +6,7 @@ import inspect
 import os
 from typing import TYPE_CHECKING, Literal
 
+from caot.checks import require_choice
 from caot.encoders.chunked import ChunkedEncoder
 from caot.encoders.embedded import load_embedded
 from caot.encoders.lazy import transformer_encoder
@@ -76,17 +77,12 @@ def load_encoder(
     EncoderNotAvailable
         When the model is not there and cannot be fetched; the message says how to get it.
     """
-    if mode not in ("default", "faithful"):
-        msg = f'mode must be "default" or "faithful", got {mode!r}'
-        raise ValueError(msg)
+    require_choice("mode", mode, ("default", "faithful"))
     if not isinstance(spec, str | os.PathLike):
         return _in_chunks(_as_encoder(spec), max_chunks)
-    pooling: Literal["own", "mean"] = "mean" if mode == "faithful" else "own"
+    pooling: Literal["own", "mean"] = "own"
     if mode == "faithful":
-        max_length = PAPER_MAX_LENGTH if max_length is None else max_length
-        if prompt_name is not None:
-            msg = "faithful mode uses no prompt: leave prompt_name out, or choose the default mode"
-            raise ValueError(msg)
+        pooling, max_length = "mean", _faithful_length(max_length, prompt_name)
     if spec == "auto":
         embedded = load_embedded(max_length=max_length, pooling=pooling, device=device)
         return _in_chunks(embedded, max_chunks)
@@ -102,6 +98,14 @@ def load_encoder(
         local_files_only=local_files_only,
     )
     return _in_chunks(encoder, max_chunks)
+
+
+def _faithful_length(max_length: int | None, prompt_name: str | None) -> int:
+    """Return how many tokens the paper reads, unless told otherwise; it knows no prompts."""
+    if prompt_name is not None:
+        msg = "faithful mode uses no prompt: leave prompt_name out, or choose the default mode"
+        raise ValueError(msg)
+    return PAPER_MAX_LENGTH if max_length is None else max_length
 
 
 def _in_chunks(encoder: Encoder, max_chunks: int | None) -> Encoder:

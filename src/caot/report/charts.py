@@ -192,7 +192,7 @@ def confidence_chart(confidence: NDArray[np.float64], n_bins: int = 20) -> Chart
         title="How sure the model is",
         summary=(
             f"Histogram of confidence: the median is {np.median(confidence):.0%}, "
-            f"{(confidence < 0.5).mean():.0%} of the texts are below 50%."
+            f"{(confidence < 0.5).mean():.1%} of the texts are below 50%."
         ),
         x_title="confidence of a text",
         x_ticks=x.ticks(5, percent=True),

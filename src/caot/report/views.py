@@ -142,7 +142,7 @@ def headline(data: ReportData, cards: tuple[Card, ...]) -> tuple[Tile, ...]:
         Tile(
             _percent(doubtful / n, 1),
             "in doubt",
-            f"{doubtful:,} texts below {DOUBT_BELOW:.0%} confidence",
+            f"{doubtful:,} text{'s' * (doubtful != 1)} below {DOUBT_BELOW:.0%} confidence",
         ),
     ]
     assigned = data.labels[data.labels != NO_CLUSTER]
