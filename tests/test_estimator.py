@@ -162,7 +162,13 @@ def test_a_collapse_is_a_warning_with_its_reason() -> None:
     with pytest.warns(
         EmptyClusterWarning, match=r"only 1 of 3 clusters hold texts; the similarity drew .*=0.0001"
     ):
-        quick(imbalance=1e-4, max_iter=30, batch_size=36, learning_rate=5e-4).fit(TEXTS)
+        quick(
+            imbalance=1e-4,
+            max_iter=30,
+            batch_size=36,
+            learning_rate=5e-4,
+            variant=Variant(head_iter=30, start="kmeans", neighbour_weight=0.0),
+        ).fit(TEXTS)
 
 
 def test_small_clusters_that_lose_their_texts_are_a_warning_with_its_reason() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from caot import neighbours
-from caot.neighbours import Neighbours, unit_rows
+from caot.neighbours import Neighbours, unit_rows, usual_count
 
 RNG = np.random.default_rng(0)
 VECTORS = RNG.normal(size=(300, 8)).astype(np.float32)
@@ -28,6 +28,11 @@ def test_length_does_not_count() -> None:
 
 def test_few_samples_have_few_neighbours() -> None:
     assert Neighbours.of(VECTORS[:4], 10).index.shape == (4, 3)
+
+
+@pytest.mark.parametrize(("n", "k", "count"), [(20_000, 20, 10), (36, 3, 6), (10, 5, 2)])
+def test_no_more_neighbours_than_half_a_cluster(n: int, k: int, count: int) -> None:
+    assert usual_count(n, k) == count
 
 
 def test_a_copy_is_a_neighbour_and_zeros_do_no_harm() -> None:
@@ -69,7 +74,7 @@ def test_modularity_is_equation_34() -> None:
 def test_modularity_prefers_true_groups_and_is_nothing_for_one_cluster() -> None:
     truth = np.repeat(np.arange(3), 40)
     grouped = 6 * np.eye(8)[truth] + RNG.normal(size=(120, 8))
-    graph = Neighbours.of(grouped.astype(np.float32))
+    graph = Neighbours.of(grouped.astype(np.float32), 10)
     assert graph.modularity(np.zeros(120, dtype=np.int64)) == pytest.approx(0.0)
     assert graph.modularity(truth) > graph.modularity(RNG.permutation(truth)) + 0.4
 

@@ -48,7 +48,7 @@ def test_where_groups_overlap_kmeans_is_chosen(caplog: pytest.LogCaptureFixture)
     vectors, truth = blobs([150] * 4, spread=1.5)
     labels = find(vectors, 4)
     assert "first clusters: K-means" in caplog.text
-    linked = average_linkage(Neighbours.of(vectors).smooth(vectors), 4, random_state=0)
+    linked = average_linkage(Neighbours.of(vectors, 10).smooth(vectors), 4, random_state=0)
     assert adjusted_rand_score(truth, labels) > adjusted_rand_score(truth, linked) + 0.2
 
 

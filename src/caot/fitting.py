@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from caot.imbalance import Imbalance, resolve_imbalance
 from caot.inputs import Inputs, check_views, require_distinct
-from caot.neighbours import Neighbours
+from caot.neighbours import Neighbours, usual_count
 from caot.preparation import Embeddings, Preparation, choose_layers, load, prepare
 from caot.progress import ProgressBar
 from caot.settings import FitSettings
@@ -154,7 +154,10 @@ def _first_clusters(
 ) -> tuple[Neighbours | None, NDArray[np.int64]]:
     """Return the neighbours of the samples, where they are needed, and the first clusters."""
     seed = int(settings.random_state)
-    neighbours = Neighbours.of(vectors, random_state=seed) if settings.needs_neighbours else None
+    neighbours = None
+    if settings.needs_neighbours:
+        count = usual_count(len(vectors), n_clusters)
+        neighbours = Neighbours.of(vectors, count, random_state=seed)
     start = starting_clusters(vectors, n_clusters, settings.start, neighbours, random_state=seed)
     return neighbours, start
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 # Among so many rows, drawn at random, neighbours are looked for: the cost stays linear in the rows.
 CANDIDATES = 20_000
 _ROWS_AT_ONCE = 1024
+_USUAL = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,7 +25,7 @@ class Neighbours:
     index: NDArray[np.int32]
 
     @classmethod
-    def of(cls, vectors: NDArray[np.float32], count: int = 10, *, random_state: int = 0) -> Self:
+    def of(cls, vectors: NDArray[np.float32], count: int, *, random_state: int = 0) -> Self:
         """Find the neighbours of the rows of ``vectors``, (n, width)."""
         n = len(vectors)
         among = np.arange(n)
@@ -69,6 +70,11 @@ class Neighbours:
         counts = np.bincount(places.ravel(), minlength=len(rows) * n_clusters)
         shares: NDArray[np.float32] = (counts / theirs.shape[1]).astype(np.float32)
         return shares.reshape(len(rows), n_clusters)
+
+
+def usual_count(n_samples: int, n_clusters: int) -> int:
+    """Return how many neighbours to ask: ten, or half of a mean cluster where that is less."""
+    return min(_USUAL, max(2, n_samples // (2 * n_clusters)))
 
 
 def unit_rows(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

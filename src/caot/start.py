@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import pdist
 
 from caot.kmeans import kmeans
-from caot.neighbours import Neighbours
+from caot.neighbours import Neighbours, usual_count
 
 logger = logging.getLogger("caot.start")
 
@@ -60,18 +60,20 @@ def starting_clusters(
     vectors
         Embeddings, (n, width).
     neighbours
-        Their neighbours, if known; only "neighbours" needs them.
+        Their neighbours; only "neighbours" needs them.
     """
     runs = {"n_init": settings.restarts, "random_state": random_state}
     if settings.kind == "kmeans":
         return kmeans(vectors, n_clusters, **runs).labels
-    known = neighbours or Neighbours.of(vectors, random_state=random_state)
-    smoothed = known.smooth(vectors)
+    if neighbours is None:
+        count = usual_count(len(vectors), n_clusters)
+        neighbours = Neighbours.of(vectors, count, random_state=random_state)
+    smoothed = neighbours.smooth(vectors)
     found = {
         "K-means": kmeans(smoothed, n_clusters, **runs).labels,
         "average linkage": average_linkage(smoothed, n_clusters, random_state=random_state),
     }
-    fit = {name: known.modularity(labels) for name, labels in found.items()}
+    fit = {name: neighbours.modularity(labels) for name, labels in found.items()}
     best = max(fit, key=lambda name: fit[name])
     told = ", ".join(f"{name} {value:.3f}" for name, value in fit.items())
     logger.info("first clusters: %s (modularity: %s)", best, told)

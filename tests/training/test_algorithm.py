@@ -201,7 +201,7 @@ def test_neighbours_are_found_anew_with_the_first_clusters():
     learned = make_trainer("trainable", neighbour_weight=1.0)
     learned.neighbours = given
     learned.run()
-    assert learned.neighbours.index.shape == (60, 10)
+    assert learned.neighbours.index.shape == (60, 60 // (2 * N_CLUSTERS))
     assert make_trainer("trainable").neighbours is None
 
 

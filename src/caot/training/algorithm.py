@@ -17,7 +17,7 @@ from caot.encoders import Encoder
 from caot.encoders.device import device_of
 from caot.losses import attention_contrast, instance_contrast, pseudo_label_loss
 from caot.metrics import change_rate
-from caot.neighbours import Neighbours
+from caot.neighbours import Neighbours, usual_count
 from caot.networks import Attention
 from caot.start import starting_clusters
 from caot.training.config import Stage, TrainingConfig
@@ -330,7 +330,8 @@ class Trainer:
             return
         config, vectors = self.config, self._embeddings()
         if config.needs_neighbours:
-            self.neighbours = Neighbours.of(vectors, random_state=config.random_state)
+            count = usual_count(len(vectors), config.n_clusters)
+            self.neighbours = Neighbours.of(vectors, count, random_state=config.random_state)
         self.start = starting_clusters(
             vectors,
             config.n_clusters,
