@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from caot.baselines.base import Baseline
@@ -30,13 +29,17 @@ class Method:
     learns : bool
         Whether it trains networks, and so has a number of iterations.
     takes_views : bool
-        Whether two views of each text have a part in it.
+        Whether two views of each text, made by any augmenter, have a part in it.
     approximation : bool
         Whether the original is not known well enough to be sure of the details.
     needs : str or None
         What must be at hand besides the library itself.
+    libraries : tuple of str
+        Modules that it imports and that are no part of an ordinary installation.
     finds_k : bool
-        Whether it decides on the number of clusters itself.
+        Whether it decides on the number of clusters itself where none is given.
+    takes_k : bool
+        Whether a number of clusters that is given has a part in it.
     """
 
     name: str
@@ -48,7 +51,9 @@ class Method:
     takes_views: bool = False
     approximation: bool = False
     needs: str | None = None
+    libraries: tuple[str, ...] = ()
     finds_k: bool = False
+    takes_k: bool = True
 
     def load(self) -> type[Baseline]:
         """Import the class."""
@@ -110,7 +115,6 @@ _ALL = (
         "back_translation",
         "BackTrans",
         learns=True,
-        takes_views=True,
         needs="two translation models",
     ),
     Method(
@@ -197,6 +201,7 @@ _ALL = (
         "bertopic",
         "BERTopicAdapter",
         needs=RIVALS,
+        libraries=("bertopic", "umap"),
         finds_k=True,
     ),
     Method(
@@ -206,7 +211,9 @@ _ALL = (
         "umap_hdbscan",
         "UmapHdbscan",
         needs=RIVALS,
+        libraries=("umap",),
         finds_k=True,
+        takes_k=False,
     ),
     Method(
         "evoc",
@@ -215,6 +222,7 @@ _ALL = (
         "evoc",
         "EVoCAdapter",
         needs=RIVALS,
+        libraries=("evoc",),
         finds_k=True,
     ),
 )
@@ -223,32 +231,6 @@ METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method
 """Every method by its name."""
 
 
-def make_method(name: str, n_clusters: int | None = None, **parameters: Any) -> Baseline:  # noqa: ANN401
-    """Return an estimator that is not fitted yet.
-
-    Parameters
-    ----------
-    name : str
-        A key of `METHODS`.
-    n_clusters : int, optional
-        Needed unless the method finds it itself.
-    **parameters
-        Of the method's class.
-
-    Examples
-    --------
-    >>> make_method("kmeans", 20).n_clusters
-    20
-    """
-    method = METHODS.get(name)
-    if method is None:
-        near = difflib.get_close_matches(name.lower(), METHODS, n=1, cutoff=0.4)
-        advice = f"did you mean {near[0]!r}? " if near else ""
-        msg = f"there is no method {name!r}: {advice}choose one of {', '.join(METHODS)}"
-        raise ValueError(msg)
-    if n_clusters is None:
-        if not method.finds_k:
-            msg = f"the method {name!r} needs n_clusters"
-            raise ValueError(msg)
-        return method.load()(**parameters)
-    return method.load()(n_clusters, **parameters)
+def method_of(class_name: str) -> Method:
+    """Return the method whose class has that name; KeyError if there is none."""
+    return {method.class_name: method for method in _ALL}[class_name]
