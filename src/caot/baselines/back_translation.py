@@ -14,8 +14,8 @@ from tqdm.auto import tqdm
 
 from caot.augment import TextViews
 from caot.augment.protocol import augment_distinct
+from caot.baselines.contrast import Contrast
 from caot.baselines.representation import Representation
-from caot.baselines.simcse import Contrast
 from caot.baselines.trained import TrainedMethod
 from caot.baselines.training import Objective
 from caot.encoders import Encoder

@@ -28,6 +28,10 @@ class Method:
         Where its class is.
     learns : bool
         Whether it trains networks, and so has a number of iterations.
+    encodes : bool
+        Whether its vectors come from an encoder.
+    finetunes : bool
+        Whether it can train layers of that encoder.
     takes_views : bool
         Whether two views of each text, made by any augmenter, have a part in it.
     approximation : bool
@@ -48,6 +52,8 @@ class Method:
     module: str
     class_name: str
     learns: bool = False
+    encodes: bool = True
+    finetunes: bool = False
     takes_views: bool = False
     approximation: bool = False
     needs: str | None = None
@@ -70,6 +76,7 @@ _ALL = (
         "K-means on TF-IDF weights of words",
         "tfidf",
         "TfidfKMeans",
+        encodes=False,
     ),
     Method(
         "kmeans",
@@ -99,6 +106,7 @@ _ALL = (
         "stcc",
         "STCC",
         learns=True,
+        encodes=False,
     ),
     Method(
         "self-train",
@@ -107,6 +115,7 @@ _ALL = (
         "self_train",
         "SelfTrain",
         learns=True,
+        encodes=False,
     ),
     Method(
         "back-trans",
@@ -115,6 +124,7 @@ _ALL = (
         "back_translation",
         "BackTrans",
         learns=True,
+        finetunes=True,
         needs="two translation models",
     ),
     Method(
@@ -124,6 +134,7 @@ _ALL = (
         "simcse",
         "SimCSE",
         learns=True,
+        finetunes=True,
     ),
     Method(
         "esimcse",
@@ -132,6 +143,7 @@ _ALL = (
         "esimcse",
         "ESimCSE",
         learns=True,
+        finetunes=True,
     ),
     Method(
         "sccl",
@@ -140,6 +152,7 @@ _ALL = (
         "sccl",
         "SCCL",
         learns=True,
+        finetunes=True,
         takes_views=True,
     ),
     Method(
@@ -149,6 +162,7 @@ _ALL = (
         "rstc",
         "RSTC",
         learns=True,
+        finetunes=True,
         takes_views=True,
     ),
     Method(
@@ -158,6 +172,8 @@ _ALL = (
         "scl",
         "SCL",
         learns=True,
+        finetunes=True,
+        takes_views=True,
     ),
     Method(
         "scpcl",
@@ -166,6 +182,7 @@ _ALL = (
         "scpcl",
         "SCPCL",
         learns=True,
+        finetunes=True,
         takes_views=True,
         approximation=True,
     ),
@@ -176,6 +193,7 @@ _ALL = (
         "fnscc",
         "FNSCC",
         learns=True,
+        finetunes=True,
         takes_views=True,
     ),
     Method(
@@ -185,6 +203,7 @@ _ALL = (
         "cc",
         "CC",
         learns=True,
+        finetunes=True,
         takes_views=True,
     ),
     Method(
