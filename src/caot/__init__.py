@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from caot.estimator import CAOT, EmptyClusterWarning
+    from caot.loading import load_model
     from caot.settings import Variant
 
 __version__ = "0.1.0"
 
-__all__ = ["CAOT", "EmptyClusterWarning", "Variant", "__version__"]
+__all__ = ["CAOT", "EmptyClusterWarning", "Variant", "__version__", "load_model"]
 
 # Found when asked for: torch takes seconds to import, and `caot --help` does not need it.
 _PLACES = {
     "CAOT": "caot.estimator",
     "EmptyClusterWarning": "caot.estimator",
     "Variant": "caot.settings",
+    "load_model": "caot.loading",
 }
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 import numpy as np
 import pandas as pd
@@ -29,6 +30,7 @@ from caot.encoders import Encoder, Features
 from caot.inputs import EMPTY_OWN, Inputs, read_inputs
 from caot.prediction import most_probable, with_own_cluster
 from caot.settings import OnEmpty, PreparationSettings
+from caot.training import Callback
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -61,10 +63,25 @@ class TextClusterer(
 
     n_clusters: int
     on_empty: OnEmpty
+    networks_: Any
+    temperature_: float = 1.0
 
     @abstractmethod
-    def fit(self, X: Iterable[str] | ArrayLike, y: object = None) -> Self:
+    def fit(
+        self,
+        X: Iterable[str] | ArrayLike,
+        y: object = None,
+        *,
+        views: tuple[Iterable[str] | ArrayLike, Iterable[str] | ArrayLike] | None = None,
+        sample_ids: Sequence[object] | None = None,
+        callbacks: Sequence[Callback] = (),
+    ) -> Self:
         """Cluster the texts, or the rows of a matrix of numbers; ``y`` is ignored."""
+
+    def save_pretrained(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the model to a folder, all or nothing; `caot.load_model` reads it."""
+        msg = f"a {type(self).__name__} cannot be saved: it does not say how"
+        raise NotImplementedError(msg)
 
     @abstractmethod
     def _shares(self, vectors: NDArray[np.float32]) -> Probabilities:

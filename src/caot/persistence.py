@@ -101,6 +101,9 @@ def locate(
 def load(kind: type[Model], folder: Path, *, device: str | None) -> Model:
     """Read a saved model."""
     config = read_config(folder)
+    if "method" in config:
+        msg = f"{folder} holds a {config['method']}, not a CAOT: load it with caot.load_model"
+        raise ModelFormatError(msg)
     variant = Variant(**config["variant"])
     model = kind(**config["parameters"], variant=variant, device=device)
     encoder = load_saved_encoder(folder, device, config.get("max_chunks"))

@@ -91,7 +91,7 @@ class PreparationSettings:
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything by name, ready for JSON; objects are written as their names."""
-        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+        return {field.name: plain(getattr(self, field.name)) for field in fields(self)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,8 +265,16 @@ class FitSettings(PreparationSettings):
         )
 
 
-def _plain(value: object) -> Any:  # noqa: ANN401 - any JSON
+def plain(value: object) -> Any:  # noqa: ANN401 - any JSON
     """Return a setting as JSON holds it."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    return _plain_one(value)
+
+
+def _plain_one(value: object) -> Any:  # noqa: ANN401 - any JSON
     if isinstance(value, np.generic):
         return value.item()
     if value is None or isinstance(value, str | int | float | bool):

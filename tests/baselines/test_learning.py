@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from transformers import BartConfig, BartForConditionalGeneration
 
 from caot.baselines.back_translation import BackTrans, BackTranslation, TranslationNotAvailable
 from caot.baselines.esimcse import MomentumContrast, WordRepetition
@@ -33,7 +32,7 @@ from tests.baselines.quick import (
 )
 from tests.estimator_corpus import model_folder, vectors
 from tests.fakes import HashEncoder
-from tests.tiny_models import tiny_tokenizer
+from tests.tiny_models import tiny_translator
 
 ROWS = np.arange(24)
 
@@ -203,30 +202,7 @@ def test_back_trans_needs_a_translation_model() -> None:
 @pytest.fixture(scope="module")
 def translator(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a tiny random model of the kind that translates."""
-    folder = tmp_path_factory.mktemp("translator")
-    tokenizer = tiny_tokenizer("bert")
-    config = BartConfig(
-        vocab_size=len(tokenizer),
-        d_model=16,
-        encoder_layers=1,
-        decoder_layers=1,
-        encoder_attention_heads=2,
-        decoder_attention_heads=2,
-        encoder_ffn_dim=16,
-        decoder_ffn_dim=16,
-        max_position_embeddings=80,
-        pad_token_id=0,
-        bos_token_id=2,
-        eos_token_id=3,
-        decoder_start_token_id=2,
-        forced_eos_token_id=3,
-        init_std=1.0,
-    )
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        BartForConditionalGeneration(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    return tiny_translator(tmp_path_factory.mktemp("translator"))
 
 
 def test_back_trans_translates_there_and_back(translator: Path) -> None:

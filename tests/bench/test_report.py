@@ -164,3 +164,23 @@ def test_the_papers_figures_are_complete():
     assert round(sum(p.accuracy for p in paper.MAIN["OURS"].values()) / 8, 2) == 77.46
     for table in (paper.ABLATIONS, paper.PSEUDO_LABELS):
         assert all(set(figures) == set(THREE) for figures in table.values())
+
+
+def test_a_method_stands_above_the_papers_row_of_its_name(results):
+    rivals = {"n_parameters": {"networks": 2_000_000, "encoder": 22_000_000}}
+    ns = [{"iteration": 0, "value": 0.2}, {"iteration": 199, "value": 0.4}]
+    for method in ("rstc", "caot"):
+        cell = Cell("searchsnippets", method, finetune="2", max_iter=200)
+        spaces = {"projection": {"accuracy": 0.61}, "encoder": {"accuracy": 0.62}}
+        record(results, cell, 0.71, ns=ns, representation=spaces, **rivals)
+    text = write_report(results, results.parent / "results.md")
+    lines = text.splitlines()
+    place = lines.index(rows_of(text, "paper: RSTC, SBERT")[0])
+    assert lines[place - 1].startswith("| RSTC, MiniLM, top 2 layers, 200 iterations |")
+    assert "71.00 (1)" in lines[place - 1]
+    (ours,) = rows_of(text, "K-means on trained V(0): RSTC")
+    assert "62.00 (1)" in ours
+    assert any("24.0" in row for row in rows_of(text, "RSTC, MiniLM, top 2 layers"))
+    assert rows_of(text, "paper: SCCL, SBERT | 67.05")
+    picture = (results.parent / "images" / "bench" / "ns.svg").read_text(encoding="utf-8")
+    assert "RSTC, MiniLM" in picture

@@ -1,6 +1,7 @@
 """A cell runs without labels and leaves a whole record, whatever happens."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -124,6 +125,43 @@ def test_feature_curves_are_kept_where_the_paper_draws_them(data, place, monkeyp
     points = run_cell(cell(data), place)["ns"]
     assert [point["iteration"] for point in points][:: len(points) - 1] == [0, 91]
     assert all(point["value"] is None or point["value"] > 0 for point in points)
+
+
+@pytest.mark.parametrize("method", ["sccl", "rstc", "scpcl", "fnscc", "cc", "scl"])
+def test_any_method_that_trains_on_views_is_measured(method, data, place, monkeypatch):
+    monkeypatch.setattr(running, "_FEATURE_CURVES", (str(data),))
+    watched = run_cell(cell(data, method), place)
+    assert watched["status"] == "done", watched
+    assert [point["iteration"] for point in watched["ns"]][:: len(watched["ns"]) - 1] == [0, 11]
+    assert all(point["value"] is None or 0 < point["value"] <= 1 for point in watched["ns"])
+    assert set(watched["representation"]) == {"projection", "encoder"}
+    assert watched["n_parameters"]["networks"] > 0
+    assert watched["n_parameters"]["encoder"] > 0
+    assert ("pseudo_label_scores" in watched) == (method == "rstc")
+    stages = list(watched["seconds_by_stage"])
+    assert (stages[0], stages[-2:]) == ("before training", ["interactive", "after training"])
+    monkeypatch.setattr(running, "_FEATURE_CURVES", ())
+    alone = run_cell(cell(data, method), place)
+    assert alone["labels_sha256"] == watched["labels_sha256"]  # watching changes nothing
+    assert "ns" not in alone
+
+
+@pytest.mark.parametrize("method", ["stcc", "self-train", "simcse", "esimcse"])
+def test_methods_without_given_views_are_measured_too(method, data, place, monkeypatch):
+    monkeypatch.setattr(running, "_FEATURE_CURVES", (str(data),))
+    record = run_cell(cell(data, method), place)
+    assert record["status"] == "done", record
+    assert record["views"] is None
+    assert set(record["representation"]) == {"encoder"}
+    assert record["n_iter"] > 0
+
+
+@pytest.mark.parametrize(("method", "part"), [("back-trans", "translation"), ("evoc", "rivals")])
+def test_what_a_method_lacks_is_no_failure(method, part, data, place, monkeypatch):
+    monkeypatch.setitem(sys.modules, "evoc", None)
+    record = run_cell(cell(data, method), place)
+    assert record["status"] == CellStatus.NOT_RUN
+    assert part in record["error"]
 
 
 def test_views_are_made_once_and_found_again(tmp_path, monkeypatch):

@@ -58,3 +58,36 @@ def test_free_cells_are_all_combinations():
     assert by_method["caot-faithful"].max_iter == 1000
     (lone,) = free_cells(["my.csv"], "quick", None)
     assert (lone.method, lone.finetune) == ("caot", "2")
+
+
+def test_all_methods_are_compared_at_the_same_effort():
+    from caot.baselines import METHODS
+
+    cells = SUITES["methods"].at("quick")
+    trained = [cell for cell in cells if cell.finetune != "none"]
+    assert {(cell.finetune, cell.max_iter, cell.seed) for cell in trained} == {("2", 200, 0)}
+    light = [cell for cell in cells if cell.finetune == "none"]
+    assert {(cell.max_iter, cell.seed) for cell in light} == {(None, 0), (None, 1), (None, 2)}
+    finetuned = {name for name, method in METHODS.items() if method.finetunes}
+    assert {cell.method for cell in trained} == {*finetuned, "caot"}
+    assert {cell.method for cell in light} == set(METHODS) - finetuned
+    assert {cell.dataset for cell in trained} == {cell.dataset for cell in light} == set(EIGHT)
+    assert {cell.seed for cell in SUITES["methods"].at("quick", [7])} == {7}
+
+
+@pytest.mark.parametrize("name", ["representations", "cost"])
+def test_rivals_are_measured_beside_ours(name):
+    cells = SUITES[name].at("quick")
+    for method in ("sccl", "rstc", "caot"):
+        own = [c for c in cells if c.method == method and c.max_iter == 200]
+        assert {cell.dataset for cell in own} == set(EIGHT)
+    assert set(own) <= set(SUITES["methods"].at("quick"))
+
+
+def test_what_the_registry_says_of_a_method_is_so():
+    from caot.baselines import METHODS
+
+    for method in METHODS.values():
+        known = method.load()._get_param_names()
+        assert ("encoder" in known) == method.encodes
+        assert ("finetune" in known) == method.finetunes

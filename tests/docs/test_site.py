@@ -177,3 +177,14 @@ def test_formulas_become_mathml(monkeypatch):
     page = r'<p>see <span class="arithmatex">\(a \lt b\)</span>, :class:<code>~caot.CAOT</code></p>'
     assert "<math" in hook.on_page_content(page)
     assert "<code>CAOT</code>" in hook.on_page_content(page)
+
+
+def test_every_method_has_its_row_and_its_reference():
+    from caot.baselines import METHODS
+
+    rows = (DOCS / "howto" / "methods.md").read_text(encoding="utf-8")
+    reference = (DOCS / "reference" / "baselines.md").read_text(encoding="utf-8")
+    for name, method in METHODS.items():
+        assert f"| `{name}` | {method.title}" in rows
+        assert method.description in rows
+        assert f"::: caot.baselines.{method.module}.{method.class_name}\n" in reference

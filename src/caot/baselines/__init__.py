@@ -1,5 +1,6 @@
 """The methods that CAOT is compared with, behind one interface."""
 
-from caot.baselines.registry import METHODS, Method, make_method
+from caot.baselines.making import RivalNotInstalled, make_method
+from caot.baselines.registry import METHODS, Method
 
-__all__ = ["METHODS", "Method", "make_method"]
+__all__ = ["METHODS", "Method", "RivalNotInstalled", "make_method"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,9 +14,8 @@ from tqdm.auto import tqdm
 
 from caot.augment import TextViews
 from caot.augment.protocol import augment_distinct
-from caot.baselines.base import Views
+from caot.baselines.contrast import Contrast
 from caot.baselines.representation import Representation
-from caot.baselines.simcse import Contrast
 from caot.baselines.trained import TrainedMethod
 from caot.baselines.training import Objective
 from caot.encoders import Encoder
@@ -104,11 +104,25 @@ def load_translator(name: str | os.PathLike[str], device: str | None) -> tuple[A
     """Return tokenizer and model; from safetensors alone, and no code of a repository is run."""
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer  # noqa: PLC0415 - takes seconds
 
-    source = str(name)
-    settings: dict[str, Any] = {"local_files_only": is_offline() or Path(source).is_dir()}
+    with _at_hand(str(name)) as settings:
+        tokenizer = AutoTokenizer.from_pretrained(str(name), **settings)
+        model = AutoModelForSeq2SeqLM.from_pretrained(str(name), use_safetensors=True, **settings)
+    return tokenizer, model.to(resolve_device(device)).eval()
+
+
+def require_translator(name: str) -> None:
+    """Raise if a translation model is not at hand; only its settings are read."""
+    from transformers import AutoConfig  # noqa: PLC0415 - takes seconds
+
+    with _at_hand(name) as settings:
+        AutoConfig.from_pretrained(name, **settings)
+
+
+@contextmanager
+def _at_hand(source: str) -> Iterator[dict[str, Any]]:
+    """Give the settings to load a model with; one that cannot be loaded is told of."""
     try:
-        tokenizer = AutoTokenizer.from_pretrained(source, **settings)
-        model = AutoModelForSeq2SeqLM.from_pretrained(source, use_safetensors=True, **settings)
+        yield {"local_files_only": is_offline() or Path(source).is_dir()}
     except (OSError, ValueError, ImportError) as error:
         first = str(error).strip().splitlines()[0]
         msg = (
@@ -116,7 +130,6 @@ def load_translator(name: str | os.PathLike[str], device: str | None) -> tuple[A
             "download it once with network access, or give a local folder"
         )
         raise TranslationNotAvailable(msg) from error
-    return tokenizer, model.to(resolve_device(device)).eval()
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -150,15 +163,16 @@ class BackTrans(TrainedMethod):
     def _objective(self, source: Representation, n_iter: int) -> Objective:
         return Contrast(source, self.temperature)
 
-    def _views_for(self, inputs: Inputs, views: Views | None) -> tuple[Any, Any] | None:
-        if views is None and (self.translator is None or self.back_translator is None):
+    def _check_needs(self, *, has_views: bool) -> None:
+        if not has_views and (self.translator is None or self.back_translator is None):
             msg = (
-                "Back-Trans needs a translation model: give translator= and back_translator=, "
-                "such as 'Helsinki-NLP/opus-mt-en-de' and 'Helsinki-NLP/opus-mt-de-en', or "
-                "fit(views=(texts, their round-trip translations))"
+                "Back-Trans needs a translation model: set translator and back_translator, such as "
+                "'Helsinki-NLP/opus-mt-en-de' and 'Helsinki-NLP/opus-mt-de-en' (--set translator="
+                "... on the command line), or call fit(views=(texts, round-trip translations))"
             )
             raise TranslationNotAvailable(msg)
-        return super()._views_for(inputs, views)
+        for name in () if has_views else (self.translator, self.back_translator):
+            require_translator(str(name))
 
     def _augmenter_for(self, inputs: Inputs, *, frozen: bool) -> AugmenterSpec:
         if self.translator is None or self.back_translator is None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass
-from numbers import Integral
+from dataclasses import KW_ONLY, dataclass, fields
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeAlias
 
@@ -78,7 +78,6 @@ class Baseline(_Fitted):
     # Least values of integer settings.
     _least: ClassVar[dict[str, int]] = {"n_clusters": 2, "random_state": 0, "verbose": 0}
     _may_be_none: ClassVar[tuple[str, ...]] = ()
-    temperature_: ClassVar[float] = 1.0
 
     def fit(
         self,
@@ -106,6 +105,7 @@ class Baseline(_Fitted):
         """
         self._check_parameters()
         inputs = self._read_samples(X, sample_ids)
+        self._check_needs(has_views=views is not None)
         given = None if views is None else check_views(views, inputs)
         if self.n_clusters is not None:
             require_distinct(inputs, self.n_clusters)
@@ -115,6 +115,11 @@ class Baseline(_Fitted):
             self._label(inputs, self._with_empty(inputs, vectors))
         self.sample_ids_ = None if sample_ids is None else list(sample_ids)
         return self
+
+    def check(self) -> None:
+        """Raise if a parameter is wrong, or something that a fit on texts needs is missing."""
+        self._check_parameters()
+        self._check_needs(has_views=False)
 
     def save_pretrained(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the model as safetensors and JSON, all or nothing."""
@@ -141,7 +146,15 @@ class Baseline(_Fitted):
             if not isinstance(value, Integral) or value < least:
                 msg = f"{name} must be an integer of at least {least}, got {value!r}"
                 raise ValueError(msg)
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if one.type == "float" and (not isinstance(value, Real) or isinstance(value, bool)):
+                msg = f"{one.name} must be a number, got {value!r}"
+                raise ValueError(msg)
         require_choice("on_empty", self.on_empty, ("error", EMPTY_OWN))
+
+    def _check_needs(self, *, has_views: bool) -> None:
+        """Raise if something is not at hand that a fit, with or without given views, needs."""
 
     def _shares(self, vectors: Vectors) -> Vectors:
         return network_shares(self.networks_, vectors)

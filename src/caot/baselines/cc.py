@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from torch import nn
 
 from caot.baselines.base import Vectors
+from caot.baselines.contrast import Contrast
 from caot.baselines.heads import ClusterNetwork, Head
 from caot.baselines.losses import cluster_contrast, nt_xent
 from caot.baselines.representation import Representation
-from caot.baselines.simcse import Contrast
 from caot.baselines.trained import TrainedMethod
 from caot.baselines.training import Losses, Objective
-from caot.networks import ProjectingNetwork
 
 
 class TwoContrasts(Contrast):
@@ -29,25 +28,19 @@ class TwoContrasts(Contrast):
         temperature: float,
         cluster_temperature: float,
     ) -> None:
-        super().__init__(source, temperature)
+        super().__init__(source, temperature, projects=True)
         self.head, self.cluster_temperature = head, cluster_temperature
-        self.projecting = ProjectingNetwork(source.width).to(source.device)
         self.networks = nn.ModuleList([self.projecting, head])
 
     def losses(self, rows: NDArray[np.int64], iteration: int) -> Losses:
         """Return both losses of a batch."""
         v1, v2 = self.source.views(rows)
-        z1, z2 = (self.projecting(self.source.scale * view) for view in (v1, v2))
+        z1, z2 = (self.project(view) for view in (v1, v2))
         log_prob1, log_prob2 = self.head.predict(v1), self.head.predict(v2)
         return Losses(
             nt_xent(z1, z2, self.temperature),
             cluster_contrast(log_prob1, log_prob2, self.cluster_temperature),
         )
-
-    def set_mode(self, *, training: bool) -> None:
-        """Switch dropout on or off."""
-        super().set_mode(training=training)
-        self.networks.train(training)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

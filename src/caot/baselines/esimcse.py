@@ -15,9 +15,9 @@ from caot.augment import FeatureNoise, TextViews
 from caot.augment.protocol import augment_distinct
 from caot.augment.words import check_rate, draw_words, split_words, text_generator
 from caot.baselines.base import Views
+from caot.baselines.contrast import Contrast
 from caot.baselines.losses import info_nce
 from caot.baselines.representation import Representation
-from caot.baselines.simcse import Contrast
 from caot.baselines.trained import TrainedMethod
 from caot.baselines.training import Losses, Objective
 from caot.encoders import Encoder
@@ -127,7 +127,7 @@ class ESimCSE(TrainedMethod):
 
     References
     ----------
-    Wu, Gao, Lin, Han, Wang and Hu. ESimCSE: Enhanced Sample Building Method for Contrastive
+    Wu, Gao, Zang, Han, Wang and Hu. ESimCSE: Enhanced Sample Building Method for Contrastive
     Learning of Unsupervised Sentence Embedding. COLING 2022.
     """
 

@@ -39,7 +39,7 @@ class NeighbourContrast(SupportingContrast):
     def contrast(self, v1: Tensor, v2: Tensor, originals: Tensor) -> Tensor:
         """Return the instance loss; neighbours are neither pushed away nor pulled near."""
         neighbors = nearest_mask(originals, self.n_neighbors)
-        return nt_xent(self._project(v1), self._project(v2), self.temperature, neighbors)
+        return nt_xent(self.project(v1), self.project(v2), self.temperature, neighbors)
 
     def cluster(self, originals: Tensor) -> Tensor:
         """Return the clustering loss of shares that agree with the neighbours'."""
@@ -70,8 +70,8 @@ class FNSCC(SCCL):
 
     References
     ----------
-    FNSCC: Fuzzy Neighborhood-Aware Self-Supervised Contrastive Clustering for Short Text, as the
-    CAOT paper describes it.
+    Zheng, Lu and Yin. FNSCC: Fuzzy Neighborhood-Aware Self-Supervised Contrastive Clustering for
+    Short Text. Findings of EMNLP 2025.
     """
 
     batch_size: int = 128

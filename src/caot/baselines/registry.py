@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from caot.baselines.base import Baseline
@@ -29,14 +28,22 @@ class Method:
         Where its class is.
     learns : bool
         Whether it trains networks, and so has a number of iterations.
+    encodes : bool
+        Whether its vectors come from an encoder.
+    finetunes : bool
+        Whether it can train layers of that encoder.
     takes_views : bool
-        Whether two views of each text have a part in it.
+        Whether two views of each text, made by any augmenter, have a part in it.
     approximation : bool
         Whether the original is not known well enough to be sure of the details.
     needs : str or None
         What must be at hand besides the library itself.
+    libraries : tuple of str
+        Modules that it imports and that are no part of an ordinary installation.
     finds_k : bool
-        Whether it decides on the number of clusters itself.
+        Whether it decides on the number of clusters itself where none is given.
+    takes_k : bool
+        Whether a number of clusters that is given has a part in it.
     """
 
     name: str
@@ -45,10 +52,14 @@ class Method:
     module: str
     class_name: str
     learns: bool = False
+    encodes: bool = True
+    finetunes: bool = False
     takes_views: bool = False
     approximation: bool = False
     needs: str | None = None
+    libraries: tuple[str, ...] = ()
     finds_k: bool = False
+    takes_k: bool = True
 
     def load(self) -> type[Baseline]:
         """Import the class."""
@@ -65,6 +76,7 @@ _ALL = (
         "K-means on TF-IDF weights of words",
         "tfidf",
         "TfidfKMeans",
+        encodes=False,
     ),
     Method(
         "kmeans",
@@ -94,6 +106,7 @@ _ALL = (
         "stcc",
         "STCC",
         learns=True,
+        encodes=False,
     ),
     Method(
         "self-train",
@@ -102,6 +115,7 @@ _ALL = (
         "self_train",
         "SelfTrain",
         learns=True,
+        encodes=False,
     ),
     Method(
         "back-trans",
@@ -110,7 +124,7 @@ _ALL = (
         "back_translation",
         "BackTrans",
         learns=True,
-        takes_views=True,
+        finetunes=True,
         needs="two translation models",
     ),
     Method(
@@ -120,6 +134,7 @@ _ALL = (
         "simcse",
         "SimCSE",
         learns=True,
+        finetunes=True,
     ),
     Method(
         "esimcse",
@@ -128,6 +143,7 @@ _ALL = (
         "esimcse",
         "ESimCSE",
         learns=True,
+        finetunes=True,
     ),
     Method(
         "sccl",
@@ -136,6 +152,7 @@ _ALL = (
         "sccl",
         "SCCL",
         learns=True,
+        finetunes=True,
         takes_views=True,
     ),
     Method(
@@ -145,6 +162,7 @@ _ALL = (
         "rstc",
         "RSTC",
         learns=True,
+        finetunes=True,
         takes_views=True,
     ),
     Method(
@@ -154,6 +172,8 @@ _ALL = (
         "scl",
         "SCL",
         learns=True,
+        finetunes=True,
+        takes_views=True,
     ),
     Method(
         "scpcl",
@@ -162,6 +182,7 @@ _ALL = (
         "scpcl",
         "SCPCL",
         learns=True,
+        finetunes=True,
         takes_views=True,
         approximation=True,
     ),
@@ -172,6 +193,7 @@ _ALL = (
         "fnscc",
         "FNSCC",
         learns=True,
+        finetunes=True,
         takes_views=True,
     ),
     Method(
@@ -181,6 +203,7 @@ _ALL = (
         "cc",
         "CC",
         learns=True,
+        finetunes=True,
         takes_views=True,
     ),
     Method(
@@ -197,6 +220,7 @@ _ALL = (
         "bertopic",
         "BERTopicAdapter",
         needs=RIVALS,
+        libraries=("bertopic", "umap"),
         finds_k=True,
     ),
     Method(
@@ -206,7 +230,9 @@ _ALL = (
         "umap_hdbscan",
         "UmapHdbscan",
         needs=RIVALS,
+        libraries=("umap",),
         finds_k=True,
+        takes_k=False,
     ),
     Method(
         "evoc",
@@ -215,6 +241,7 @@ _ALL = (
         "evoc",
         "EVoCAdapter",
         needs=RIVALS,
+        libraries=("evoc",),
         finds_k=True,
     ),
 )
@@ -223,32 +250,6 @@ METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method
 """Every method by its name."""
 
 
-def make_method(name: str, n_clusters: int | None = None, **parameters: Any) -> Baseline:  # noqa: ANN401
-    """Return an estimator that is not fitted yet.
-
-    Parameters
-    ----------
-    name : str
-        A key of `METHODS`.
-    n_clusters : int, optional
-        Needed unless the method finds it itself.
-    **parameters
-        Of the method's class.
-
-    Examples
-    --------
-    >>> make_method("kmeans", 20).n_clusters
-    20
-    """
-    method = METHODS.get(name)
-    if method is None:
-        near = difflib.get_close_matches(name.lower(), METHODS, n=1, cutoff=0.4)
-        advice = f"did you mean {near[0]!r}? " if near else ""
-        msg = f"there is no method {name!r}: {advice}choose one of {', '.join(METHODS)}"
-        raise ValueError(msg)
-    if n_clusters is None:
-        if not method.finds_k:
-            msg = f"the method {name!r} needs n_clusters"
-            raise ValueError(msg)
-        return method.load()(**parameters)
-    return method.load()(n_clusters, **parameters)
+def method_of(class_name: str) -> Method:
+    """Return the method whose class has that name; KeyError if there is none."""
+    return {method.class_name: method for method in _ALL}[class_name]

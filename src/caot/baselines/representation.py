@@ -125,10 +125,14 @@ class Representation:
 
     def vectors(self) -> Vectors:
         """Return all samples, without dropout or gradient, (n, width)."""
-        original = self.prepared.data.original
-        embeddings = (
-            self.prepared.vectors if self.prepared.frozen else self.encoder.encode(original)
-        )
+        return self.view(0)
+
+    def view(self, number: int) -> Vectors:
+        """Return all samples in view 0 (themselves), 1 or 2, likewise, (n, width)."""
+        if number == 0 and self.prepared.frozen:
+            embeddings = self.prepared.vectors
+        else:
+            embeddings = self.encoder.encode(self.prepared.data.view(number))
         return embeddings if self.adapter is None else _through(self.adapter, embeddings)
 
     def set_mode(self, *, training: bool) -> None:

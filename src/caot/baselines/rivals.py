@@ -12,15 +12,11 @@ from numpy.typing import NDArray
 from caot.baselines.base import Vectors
 from caot.baselines.frozen import FrozenMethod
 from caot.baselines.heads import Centroids, Head
+from caot.baselines.making import INSTALL, RivalNotInstalled, require_libraries
+from caot.baselines.registry import method_of
 from caot.baselines.remembered import NOISE, Remembered, consistent
 from caot.checks import require_choice
 from caot.inputs import Inputs
-
-INSTALL = 'pip install "caot[rivals]"'
-
-
-class RivalNotInstalled(ImportError):  # noqa: N818 - the name says what happened
-    """A library that an adapter needs is not there; the message says how to get it."""
 
 
 def import_rival(name: str) -> Any:  # noqa: ANN401 - a module of another library
@@ -54,6 +50,9 @@ class Rival(FrozenMethod):
     def _check_parameters(self) -> None:
         require_choice("outliers", self.outliers, ("noise", "nearest"))
         super()._check_parameters()
+
+    def _check_needs(self, *, has_views: bool) -> None:
+        require_libraries(method_of(type(self).__name__))
 
     def _labels_of(self, vectors: Vectors, inputs: Inputs) -> NDArray[np.int64]:
         """Return the library's labels (n,), −1 for noise."""

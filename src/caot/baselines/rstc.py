@@ -10,9 +10,10 @@ from typing import ClassVar, Literal, cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
 from caot.baselines.base import Vectors
+from caot.baselines.contrast import ViewObjective
 from caot.baselines.heads import ClusterNetwork, Head
 from caot.baselines.losses import nt_xent
 from caot.baselines.representation import Representation
@@ -21,7 +22,6 @@ from caot.baselines.training import Losses, Objective
 from caot.kmeans import kmeans
 from caot.losses import pseudo_label_loss
 from caot.metrics import change_rate
-from caot.networks import ProjectingNetwork
 from caot.training import Event, Stage, TargetsMade
 from caot.transport import (
     AdaptiveTransport,
@@ -35,7 +35,7 @@ from caot.transport import (
 _PENALTIES = {"balanced": 0.1, "slight": 0.1, "imbalanced": 0.01, "severe": 0.001}
 
 
-class RobustLabels(Objective):
+class RobustLabels(ViewObjective):
     """Cross-entropy of both views on labels of the whole data set + η · contrast of the views.
 
     The labels are those of K-means until the warm-up ends; then transport makes new ones at the
@@ -53,10 +53,10 @@ class RobustLabels(Objective):
         weight: float,
         temperature: float,
     ) -> None:
-        self.source, self.head, self.labels = source, head, labels
+        super().__init__(source, projects=True)
+        self.head, self.labels = head, labels
         self.transport, self.times = transport, times
         self.weight, self.temperature = weight, temperature
-        self.projecting = ProjectingNetwork(source.width).to(source.device)
         self.networks = nn.ModuleList([self.projecting, head])
         self._new: list[Event] = []
 
@@ -67,7 +67,7 @@ class RobustLabels(Objective):
             self.set_mode(training=True)
         v1, v2 = self.source.views(rows)
         targets = torch.from_numpy(self.labels[rows]).to(self.source.device)
-        contrast = nt_xent(self._project(v1), self._project(v2), self.temperature)
+        contrast = nt_xent(self.project(v1), self.project(v2), self.temperature)
         cluster = pseudo_label_loss(self.head.predict(v1), self.head.predict(v2), targets)
         return Losses(self.weight * contrast, cluster)
 
@@ -80,11 +80,6 @@ class RobustLabels(Objective):
         new, self._new = self._new, []
         return new
 
-    def set_mode(self, *, training: bool) -> None:
-        """Switch dropout on or off."""
-        super().set_mode(training=training)
-        self.source.set_mode(training=training)
-
     def _solve(self, iteration: int) -> None:
         """Give all samples the labels of the transport of their predictions."""
         self.set_mode(training=False)
@@ -96,10 +91,6 @@ class RobustLabels(Objective):
             return  # the old labels serve on; the loop stops if the losses are not finite either
         before, self.labels = self.labels, result.labels.cpu().numpy()
         self._new.append(_event(iteration, before, self.labels, result))
-
-    def _project(self, vectors: Tensor) -> Tensor:
-        features: Tensor = self.projecting(self.source.scale * vectors)
-        return features
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -126,9 +117,8 @@ class RSTC(TrainedMethod):
 
     References
     ----------
-    Zheng, Hu, Liu, Chen, Yu, Zhou and Zheng. Robust Representation Learning with Reliable
-    Pseudo-labels Generation via Self-Adaptive Optimal Transport for Short Text Clustering.
-    ACL 2023.
+    Zheng, Hu, Liu, Chen and Liao. Robust Representation Learning with Reliable Pseudo-labels
+    Generation via Self-Adaptive Optimal Transport for Short Text Clustering. ACL 2023.
     """
 
     contrast_weight: float = 10.0

@@ -18,6 +18,7 @@ from caot.baselines.heads import (
     Similarities,
     StudentT,
 )
+from caot.baselines.registry import method_of
 from caot.baselines.remembered import Remembered
 from caot.persistence import (
     CONFIG_FILE,
@@ -52,7 +53,7 @@ def load(kind: type[Model], folder: Path, *, device: str | None) -> Model:
     """Read a saved method; its class must be ``kind`` or derive from it."""
     config = read_config(folder)
     if "method" not in config:
-        msg = f"{folder} holds no baseline: load it with caot.CAOT.from_pretrained"
+        msg = f"{folder} holds a CAOT: load it with caot.load_model"
         raise ModelFormatError(msg)
     found = _class(config["method"])
     if not issubclass(found, kind):
@@ -98,10 +99,8 @@ def _config(model: Baseline) -> dict[str, Any]:
 
 
 def _class(name: str) -> type[Any]:
-    from caot.baselines import METHODS  # noqa: PLC0415 - it names every method
-
-    for method in METHODS.values():
-        if method.class_name == name:
-            return method.load()
-    msg = f"this version of caot knows no method {name!r}: upgrade with pip install -U caot"
-    raise ModelFormatError(msg)
+    try:
+        return method_of(name).load()
+    except KeyError:
+        msg = f"this version of caot knows no method {name!r}: upgrade with pip install -U caot"
+        raise ModelFormatError(msg) from None

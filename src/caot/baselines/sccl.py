@@ -10,24 +10,23 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from caot.baselines.base import Vectors
+from caot.baselines.contrast import ViewObjective
 from caot.baselines.heads import Head, StudentT
 from caot.baselines.losses import kl_to_target, nt_xent, target_distribution
 from caot.baselines.representation import Representation
 from caot.baselines.trained import TrainedMethod
 from caot.baselines.training import Losses, Objective
 from caot.kmeans import kmeans
-from caot.networks import ProjectingNetwork
 
 
-class SupportingContrast(Objective):
+class SupportingContrast(ViewObjective):
     """η · contrast of the views + KL of the originals' shares to their sharpened targets."""
 
     def __init__(
         self, source: Representation, head: StudentT, weight: float, temperature: float
     ) -> None:
-        self.source, self.head = source, head
-        self.weight, self.temperature = weight, temperature
-        self.projecting = ProjectingNetwork(source.width).to(source.device)
+        super().__init__(source, projects=True)
+        self.head, self.weight, self.temperature = head, weight, temperature
         self.networks = nn.ModuleList([self.projecting, head])
 
     def losses(self, rows: NDArray[np.int64], iteration: int) -> Losses:
@@ -38,21 +37,12 @@ class SupportingContrast(Objective):
 
     def contrast(self, v1: Tensor, v2: Tensor, originals: Tensor) -> Tensor:
         """Return the instance loss."""
-        return nt_xent(self._project(v1), self._project(v2), self.temperature)
+        return nt_xent(self.project(v1), self.project(v2), self.temperature)
 
     def cluster(self, originals: Tensor) -> Tensor:
         """Return the clustering loss."""
         log_shares = self.head.predict(originals)
         return kl_to_target(log_shares, target_distribution(log_shares.exp()))
-
-    def set_mode(self, *, training: bool) -> None:
-        """Switch dropout on or off."""
-        super().set_mode(training=training)
-        self.source.set_mode(training=training)
-
-    def _project(self, vectors: Tensor) -> Tensor:
-        features: Tensor = self.projecting(self.source.scale * vectors)
-        return features
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

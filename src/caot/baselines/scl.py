@@ -10,9 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional
 
+from caot.baselines.contrast import Contrast
 from caot.baselines.losses import info_nce, self_expression
 from caot.baselines.representation import Representation
-from caot.baselines.simcse import Contrast
 from caot.baselines.trained import TrainedMethod
 from caot.baselines.training import Losses, Objective
 
@@ -64,8 +64,7 @@ class SCL(TrainedMethod):
 
     References
     ----------
-    Yong et al. Text Representation and Clustering Based on Subspace Contrastive Learning, as the
-    CAOT paper describes it.
+    Yong, Chen and Zhou. Contrastive Learning Subspace for Text Clustering. arXiv:2408.14119.
     """
 
     temperature: float = 0.5

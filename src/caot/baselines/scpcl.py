@@ -10,10 +10,10 @@ import torch
 from numpy.typing import NDArray
 
 from caot.baselines.base import Vectors
+from caot.baselines.contrast import Contrast
 from caot.baselines.heads import Head, Prototypes
 from caot.baselines.losses import nt_xent
 from caot.baselines.representation import Representation
-from caot.baselines.simcse import Contrast
 from caot.baselines.trained import TrainedMethod
 from caot.baselines.training import Losses, Objective
 from caot.imbalance import ImbalanceSpec, check_imbalance, resolve_imbalance
@@ -48,11 +48,6 @@ class PrototypeContrast(Contrast):
         labels = result.labels if is_finite else log_prob.argmax(dim=1)
         cluster = pseudo_label_loss(self.head.predict(v1), self.head.predict(v2), labels)
         return Losses(self.weight * nt_xent(v1, v2, self.temperature), cluster)
-
-    def set_mode(self, *, training: bool) -> None:
-        """Switch dropout on or off."""
-        super().set_mode(training=training)
-        self.head.train(training)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -85,7 +85,7 @@ class Reconstruction(Objective):
         given = self.rows[torch.from_numpy(rows)]
         noisy = nn.functional.dropout(given, 0.1)
         back = self.network.decoding(self.network(noisy))
-        return Losses(contrast=(back - given).square().mean())
+        return Losses(other=(back - given).square().mean())
 
     def stage(self, iteration: int) -> Stage:
         """Return that this comes before the clustering."""

@@ -5,35 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from torch import nn
-
 from caot.augment import Dropout, FeatureNoise
 from caot.baselines.base import Views
-from caot.baselines.losses import info_nce
+from caot.baselines.contrast import Contrast
 from caot.baselines.representation import Representation
 from caot.baselines.trained import TrainedMethod
-from caot.baselines.training import Losses, Objective
+from caot.baselines.training import Objective
 from caot.inputs import Inputs
 from caot.settings import AugmenterSpec
-
-
-class Contrast(Objective):
-    """InfoNCE between the two views of a batch."""
-
-    def __init__(self, source: Representation, temperature: float) -> None:
-        self.source, self.temperature = source, temperature
-        self.networks: nn.Module = nn.Identity()
-
-    def losses(self, rows: NDArray[np.int64], iteration: int) -> Losses:
-        """Return the contrast of a batch."""
-        v1, v2 = self.source.views(rows)
-        return Losses(contrast=info_nce(v1, v2, self.temperature))
-
-    def set_mode(self, *, training: bool) -> None:
-        """Switch dropout on or off."""
-        self.source.set_mode(training=training)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -73,6 +73,8 @@ class TrainedMethod(Baseline):
         Iterations done.
     end_reason_ : EndReason
         Why training ended.
+    n_parameters_ : int
+        Parameters that were trained on top of the encoder.
     """
 
     encoder: EncoderSpec = "auto"
@@ -123,6 +125,8 @@ class TrainedMethod(Baseline):
             encoder, vectors = source.final()
             head = self._head(objective, vectors)
         self._take(outcome)
+        on_top = [objective.networks, *([] if source.adapter is None else [source.adapter])]
+        self.n_parameters_ = sum(p.numel() for part in on_top for p in part.parameters())
         self.encoder_, self.networks_ = encoder, head.eval().to(source.device)
         return vectors
 

@@ -14,7 +14,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from caot.training import Callback, EndReason, Event, Finished, History, Stage, StepDone
+from caot.training import (
+    Callback,
+    EndReason,
+    Event,
+    Finished,
+    History,
+    Stage,
+    StageStarted,
+    StepDone,
+)
 from caot.training.data import Sampler
 from caot.training.history import Recorder
 
@@ -24,6 +33,7 @@ class Losses(NamedTuple):
 
     contrast: Tensor | None = None
     cluster: Tensor | None = None
+    other: Tensor | None = None
 
     def total(self) -> Tensor:
         """Return their sum."""
@@ -41,6 +51,11 @@ class Objective:
     def losses(self, rows: NDArray[np.int64], iteration: int) -> Losses:
         """Return the losses of a batch."""
         raise NotImplementedError
+
+    def features(self, view: int) -> NDArray[np.float32]:
+        """Return what instances are compared by, of all samples in a view, (n, d)."""
+        msg = f"{type(self).__name__} compares no instances: there are no features of view {view}"
+        raise ValueError(msg)
 
     def stepped(self) -> None:
         """Do what comes after a step."""
@@ -95,6 +110,7 @@ class Loop:
             if time.monotonic() > self.deadline:
                 reason = EndReason.TIME
                 break
+            self._enter(objective, iteration, notes)
             objective.set_mode(training=True)
             losses = objective.losses(sampler.next(), iteration)
             numbers = _step(optimizer, losses)
@@ -116,12 +132,21 @@ class Loop:
                     instance_loss=contrast,
                     attention_loss=math.nan,
                     pseudo_label_loss=cluster,
-                    features=_no_features,
+                    features=objective.features,
                 )
             )
         objective.set_mode(training=False)
         notes.tell(Finished(done, reason))
         return Outcome(done, reason, notes.recorder.history())
+
+    def _enter(self, objective: Objective, iteration: int, notes: _Notes) -> None:
+        """Tell of a stage that begins at an iteration."""
+        stage = objective.stage(iteration)
+        if iteration and objective.stage(iteration - 1) is stage:
+            return
+        later = range(iteration, self.n_iter)
+        end = next((i for i in later if objective.stage(i) is not stage), self.n_iter)
+        notes.tell(StageStarted(stage, iteration, end))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,11 +164,6 @@ def seeded(random_state: int) -> Iterator[None]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(random_state)
         yield
-
-
-def _no_features(view: int) -> NDArray[np.float32]:
-    msg = f"view {view} has no projected features to look at: this method has none"
-    raise ValueError(msg)
 
 
 class _Notes:
@@ -174,5 +194,6 @@ def _step(optimizer: torch.optim.Optimizer, losses: Losses) -> tuple[float, floa
     if not bool(torch.isfinite(total) & torch.isfinite(norm)):
         return None
     optimizer.step()
-    contrast, cluster = (math.nan if part is None else float(part.detach()) for part in losses)
+    parts = (losses.contrast, losses.cluster)
+    contrast, cluster = (math.nan if part is None else float(part.detach()) for part in parts)
     return float(total.detach()), contrast, cluster

@@ -65,7 +65,7 @@ def free_cells(
             method,
             encoder,
             variant,
-            effort.finetune if find_method(method).learns else "none",
+            effort.finetune if find_method(method).finetunes else "none",
             _iterations(method, variant, budget),
             seed,
         )
@@ -83,7 +83,7 @@ def check_budget(budget: str) -> Budget:
 
 def _iterations(method: str, variant: str, budget: str) -> int | None:
     effort = EFFORTS[check_budget(budget)]
-    if not find_method(method).learns:
+    if not find_method(method).finetunes:
         return None
     if method == "caot-faithful" or variant == "without-pseudo-labels":
         return effort.faithful_iter

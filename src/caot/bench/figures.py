@@ -14,7 +14,9 @@ from caot.bench import suites
 from caot.bench.cells import Cell
 from caot.bench.datasets import DATASETS
 from caot.bench.document import Picture
+from caot.bench.records import CellRecord
 from caot.bench.summaries import Results
+from caot.bench.tables import compared_cell, row_title
 from caot.bench.variants import GRIDS, VARIANTS
 
 _NAMES = {"epsilon": "ε1", "imbalance": "ε2", "consistency": "ε3", "contrast_weight": "λ"}
@@ -71,25 +73,35 @@ def draw_convergence(results: Results, figure: Any) -> bool:  # noqa: ANN401
 
 
 def draw_features(results: Results, figure: Any) -> bool:  # noqa: ANN401
-    """Draw the NS measure over training, mean and range over seeds."""
+    """Draw the NS measure over training, method by method, mean and range over seeds."""
     drawn = False
     panels = figure.subplots(1, 2)
+    kinds = [_faithful(), *(compared_cell(method) for method in suites.RIVALS)]
     for axes, data in zip(panels, ("searchsnippets", "googlenews-ts"), strict=True):
         axes.set_title(_title(data))
-        axes.set_xlabel("iteration")
+        axes.set_xlabel("share of the iterations, %")
         axes.grid(alpha=0.3)
-        records = [r for r in results.of(_faithful(dataset=data)) if r.content.get("ns")]
-        if not records:
-            continue
-        drawn = True
-        steps = [point["iteration"] for point in records[0].content["ns"]]
-        curves = [[point["value"] or 0.0 for point in r.content["ns"]] for r in records]
-        columns = list(zip(*curves, strict=True))
-        axes.plot(steps, [sum(c) / len(c) for c in columns], color=_COLOURS[0])
-        lowest, highest = [min(c) for c in columns], [max(c) for c in columns]
-        axes.fill_between(steps, lowest, highest, color=_COLOURS[0], alpha=0.2)
+        for colour, kind in zip(_COLOURS, kinds, strict=False):
+            found = results.of(replace(kind, dataset=data))
+            records = [record for record in found if record.content.get("ns")]
+            if records:
+                drawn = True
+                _draw_ns(axes, records, colour, row_title(kind))
     panels[0].set_ylabel("NS")
+    if drawn:
+        panels[0].legend(frameon=False, fontsize=8)
     return drawn
+
+
+def _draw_ns(axes: Any, records: list[CellRecord], colour: str, title: str) -> None:  # noqa: ANN401
+    points = records[0].content["ns"]
+    last = max(points[-1]["iteration"], 1)
+    steps = [100 * point["iteration"] / last for point in points]
+    curves = [[point["value"] or 0.0 for point in r.content["ns"]] for r in records]
+    columns = list(zip(*curves, strict=True))
+    axes.plot(steps, [sum(c) / len(c) for c in columns], color=colour, label=title)
+    lowest, highest = [min(c) for c in columns], [max(c) for c in columns]
+    axes.fill_between(steps, lowest, highest, color=colour, alpha=0.2)
 
 
 def draw_couplings(results: Results, figure: Any) -> bool:  # noqa: ANN401
@@ -139,7 +151,7 @@ _FIGURES: Mapping[str, tuple[str, str, tuple[float, float], Callable[[Results, A
     ),
     "The quality of the representations": (
         "ns.svg",
-        "NS over training, mean and range over seeds",
+        "NS over each method's training, mean and range over seeds",
         (9, 3),
         draw_features,
     ),

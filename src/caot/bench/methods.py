@@ -58,13 +58,23 @@ class Method:
     make
         Makes the estimator of a cell, for so many clusters.
     learns
-        Whether it trains anything, and so has layers and iterations.
+        Whether it trains anything.
+    encodes
+        Whether its vectors come from an encoder.
+    finetunes
+        Whether it can train layers of the encoder, and so has layers and iterations.
+    takes_views
+        Whether it is given the two views of the data; others would make no use of them, or have
+        to make their own.
     """
 
     title: str
     paper: str | None
     make: Callable[[Cell, int], Estimator]
     learns: bool
+    encodes: bool = True
+    finetunes: bool = False
+    takes_views: bool = True
 
 
 def _caot(mode: str) -> Callable[[Cell, int], CAOT]:
@@ -111,13 +121,25 @@ def _baseline(name: str) -> Callable[[Cell, int], Estimator]:
     return make
 
 
+def _listed(method: baselines.Method) -> Method:
+    note = " (approximation)" if method.approximation else ""
+    return Method(
+        method.title + note,
+        method.title,
+        _baseline(method.name),
+        method.learns,
+        method.encodes,
+        method.finetunes,
+        method.takes_views,
+    )
+
+
 METHODS: Mapping[str, Method] = {
-    **{
-        name: Method(method.title, method.title, _baseline(name), method.learns)
-        for name, method in baselines.METHODS.items()
-    },
-    "caot-faithful": Method("CAOT, as printed", "OURS", _caot("faithful"), True),
-    "caot": Method("CAOT, default", "OURS", _caot("default"), True),
+    **{name: _listed(method) for name, method in baselines.METHODS.items()},
+    "caot-faithful": Method(
+        "CAOT, as printed", "OURS", _caot("faithful"), learns=True, finetunes=True
+    ),
+    "caot": Method("CAOT, default", "OURS", _caot("default"), learns=True, finetunes=True),
 }
 
 

@@ -16,10 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import caot
+from caot.baselines import RivalNotInstalled
+from caot.baselines.back_translation import TranslationNotAvailable
 from caot.bench.cells import Cell
 from caot.bench.datasets import load_data
 from caot.bench.images import image_features
-from caot.bench.measures import FittedRun, measure_caot, representations
+from caot.bench.measures import FittedRun, measure, representations
 from caot.bench.methods import (
     Estimator,
     Inputs,
@@ -50,8 +52,8 @@ class RunPlace:
     n_threads: int
 
 
-class MissingModelError(RuntimeError):
-    """A model that a method needs is not at hand."""
+# What a method needs and this machine may lack: no fault of the method.
+_NOT_AT_HAND = (EncoderNotAvailable, TranslationNotAvailable, RivalNotInstalled)
 
 
 def run_cell(cell: Cell, place: RunPlace) -> dict[str, Any]:
@@ -63,7 +65,7 @@ def run_cell(cell: Cell, place: RunPlace) -> dict[str, Any]:
             outcome = _run(cell, place)
         messages = {str(note.message) for note in noted if issubclass(note.category, UserWarning)}
         outcome["warnings"] = sorted(messages)
-    except (MissingModelError, EncoderNotAvailable) as error:
+    except _NOT_AT_HAND as error:
         outcome = {"status": CellStatus.NOT_RUN, "error": str(error)}
     except Exception as error:
         outcome = {
@@ -100,12 +102,14 @@ def _run(cell: Cell, place: RunPlace) -> dict[str, Any]:
     if isinstance(inputs, np.ndarray):
         inputs, features = image_features(inputs)
     views = views_of(data, place.cache)
-    model = find_method(cell.method).make(cell, data.n_classes)
+    method = find_method(cell.method)
+    model = method.make(cell, data.n_classes)
+    given = views.views if method.takes_views else None
     clock, last = Clock(), LastLabels(len(data))
-    is_drawn = cell.dataset in _FEATURE_CURVES and isinstance(model, CAOT)
-    keeper = FeatureKeeper() if is_drawn and views.views else None
+    is_drawn = cell.dataset in _FEATURE_CURVES and method.finetunes
+    keeper = FeatureKeeper() if is_drawn and given else None
     observers = [clock, last] if keeper is None else [clock, last, keeper]
-    fit_without_labels(model, inputs, views.views, observers)
+    fit_without_labels(model, inputs, given, observers)
     seconds = clock.seconds_by_stage()
     labels = _reported_labels(cell, model, inputs)
     outcome: dict[str, Any] = {
@@ -113,7 +117,7 @@ def _run(cell: Cell, place: RunPlace) -> dict[str, Any]:
         "scores": score(data.truth, labels).as_dict(),
         "n_samples": len(data),
         "n_clusters": data.n_classes,
-        "views": views.name,
+        "views": views.name if method.takes_views else None,
         "features": features,
         "seconds_by_stage": seconds,
         "data_sha256": data.digest,
@@ -121,8 +125,8 @@ def _run(cell: Cell, place: RunPlace) -> dict[str, Any]:
         "config_hash": cell_hash(cell, data.n_classes),
         "labels_sha256": _digest(labels),
     }
-    if isinstance(model, CAOT):
-        outcome |= measure_caot(FittedRun(cell, model, data, inputs, views.views, last, keeper))
+    if method.learns:
+        outcome |= measure(FittedRun(cell, model, data, inputs, given, last, keeper))
     return outcome
 
 

@@ -9,6 +9,7 @@ from caot.bench import paper, suites
 from caot.bench.cells import Cell
 from caot.bench.datasets import DATASETS, IMAGES, LONG_TEXTS
 from caot.bench.document import Section, Table
+from caot.bench.effort_sections import cost_section, effort_section, representations_section
 from caot.bench.paper import Printed
 from caot.bench.records import CellRecord
 from caot.bench.summaries import Results, beside, shown
@@ -17,8 +18,8 @@ from caot.bench.tables import (
     encoder_title,
     full_rows,
     paper_rows,
-    plain_figure,
     row_title,
+    rows_beside_paper,
     score_rows,
     short_name,
     variants_table,
@@ -33,8 +34,8 @@ def main_section(results: Results) -> Section:
     sets = suites.EIGHT
     kinds = full_rows(results, sets)
     header = ["accuracy", *map(short_name, sets), "mean"]
-    accuracy = score_rows(results, kinds, sets, "accuracy")
-    nmi = score_rows(results, kinds, sets, "nmi_geometric")
+    accuracy = rows_beside_paper(results, kinds, sets, "accuracy", lambda p: p.accuracy)
+    nmi = rows_beside_paper(results, kinds, sets, "nmi_geometric", lambda p: p.nmi)
     arithmetic = score_rows(results, kinds, sets, "nmi_arithmetic")
     differences = []
     for kind in (kind for kind in kinds if kind.method.startswith("caot")):
@@ -48,12 +49,13 @@ def main_section(results: Results) -> Section:
         [
             "Accuracy by the best one-to-one map of clusters to classes, NMI with the geometric "
             "mean as in the paper, then with the arithmetic mean; in percent.",
-            "`caot bench run main`, and `caot bench run main --budget quick` for the top layers.",
+            "Each method's rows stand above the paper's row of the same name. `caot bench run main "
+            "methods`, and the same with `--budget quick` for the top layers.",
         ],
         [
-            Table(header, [*accuracy, *paper_rows(paper.MAIN, sets, lambda p: p.accuracy)]),
+            Table(header, accuracy),
             Table(["less the paper's OURS", *map(short_name, sets)], differences),
-            Table(["NMI", *header[1:]], [*nmi, *paper_rows(paper.MAIN, sets, lambda p: p.nmi)]),
+            Table(["NMI", *header[1:]], nmi),
             Table(["NMI, arithmetic", *header[1:]], arithmetic),
         ],
     )
@@ -181,35 +183,6 @@ def convergence_section(results: Results) -> Section:
     return Section("Convergence", [words], [table])
 
 
-def representations_section(results: Results) -> Section:
-    """Return K-means on untrained and trained representations."""
-    sets = suites.EIGHT
-    (frozen, learned) = budget_cells("caot-faithful")
-    rows = [["K-means, untrained V(0), MiniLM"]]
-    rows[0] += [shown(results, Cell(data, "kmeans")) for data in sets]
-    for kind, space, symbol in (
-        (frozen, "projection", "Z(0)"),
-        (learned, "projection", "Z(0)"),
-        (learned, "encoder", "V(0)"),
-    ):
-        found = [_representation(results, replace(kind, dataset=data), space) for data in sets]
-        rows.append([f"K-means on trained {symbol}: {row_title(kind)}", *found])
-    rows += [row[:-1] for row in paper_rows(paper.REPRESENTATIONS, sets, lambda p: p.accuracy)]
-    words = (
-        "Accuracy of K-means on what was learned. A frozen encoder leaves V(0) as it was; there "
-        "the projected features Z(0) are what training changes. `caot bench run representations`."
-    )
-    table = Table(["accuracy", *map(short_name, sets)], rows)
-    return Section("The quality of the representations", [words], [table])
-
-
-def _representation(results: Results, cell: Cell, space: str) -> str:
-    found = results.value(
-        cell, lambda record: 100 * float(record.content["representation"][space]["accuracy"])
-    )
-    return "" if found is None else str(found)
-
-
 def encoders_section(results: Results) -> Section:
     """Return the method with other encoders."""
     sets = suites.EIGHT
@@ -229,65 +202,6 @@ def encoders_section(results: Results) -> Section:
     )
     table = Table(["accuracy", *map(short_name, sets)], rows)
     return Section("Other encoders", [words], [table])
-
-
-def _seconds(record: CellRecord) -> float:
-    return float(record.content["seconds"])
-
-
-def cost_section(results: Results) -> Section:
-    """Return parameters, time and memory."""
-    sets = suites.EIGHT
-    kinds = [kind for kind in full_rows(results, sets) if kind.method.startswith("caot")]
-
-    def millions(record: CellRecord) -> float:
-        return float(sum(record.content["n_parameters"].values())) / 1e6
-
-    def megabytes(record: CellRecord) -> float:
-        return float(record.content["peak_memory_mb"])
-
-    tables = []
-    for title, read in (
-        ("parameters, millions", millions),
-        ("seconds", _seconds),
-        ("peak memory, MB", megabytes),
-    ):
-        rows = []
-        for kind in kinds:
-            found = [results.value(replace(kind, dataset=data), read) for data in sets]
-            rows.append([row_title(kind), *(plain_figure(part) for part in found)])
-        tables.append(Table([title, *map(short_name, sets)], rows))
-    printed = [[f"paper: {name}", *times] for name, times in paper.TRAINING_TIME.items()]
-    tables.append(Table(["paper, minutes on an RTX 3090 Ti", *map(short_name, sets)], printed))
-    words = (
-        "Whole runs, from texts to scores. Embeddings and what frozen layers give may have come "
-        "from a cache, two runs shared the machine, and frozen runs had one core each: compare "
-        "orders, not seconds. Growth with the number of texts is on the page of speed benchmarks. "
-        "`caot bench run cost`."
-    )
-    return Section("Cost", [words], tables)
-
-
-def effort_section(results: Results) -> Section:
-    """Return which layers and which rate were tried, on the sets that may be used for that."""
-    cells = suites.SUITES["effort"].at("quick")
-    sets = list(dict.fromkeys(cell.dataset for cell in cells))
-    kinds = dict.fromkeys(replace(cell, dataset="", seed=0) for cell in cells)
-    rows = []
-    for kind in kinds:
-        title = row_title(kind) if kind.variant == "full" else f"{row_title(kind)}, {kind.variant}"
-        row = [title]
-        for data in sets:
-            cell = replace(kind, dataset=data)
-            row += [shown(results, cell), plain_figure(results.value(cell, _seconds))]
-        rows.append(row)
-    columns = ["accuracy, seconds"]
-    columns += [part for data in sets for part in (short_name(data), "s")]
-    words = (
-        "The default mode with 200 iterations: the encoder's layers that learn, and Adam's rate "
-        "for them (1e-4 where none is named). `caot bench run effort`."
-    )
-    return Section("Which layers learn, and how fast", [words], [Table(columns, rows)])
 
 
 def _beyond(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Literal, TypeAlias
 
+from caot.baselines import METHODS
 from caot.bench.cells import Cell
 from caot.bench.datasets import IMAGES, LONG_TEXTS, SHORT_TEXTS
 from caot.bench.variants import GRIDS, grid_variants
@@ -26,6 +27,7 @@ ENCODERS = (
     "BAAI/bge-large-en-v1.5",
     "Qwen/Qwen3-Embedding-0.6B",
 )
+RIVALS = ("sccl", "rstc", "caot")  # whose representations and cost the paper compares
 ABLATIONS = (
     "without-cosine",
     "without-attention",
@@ -43,15 +45,19 @@ class Effort:
     faithful_iter: int | None
     default_iter: int | None
     seeds: tuple[int, ...]
+    methods_iter: int | None = None  # of all methods that are compared, ours among them
 
 
 # "frozen" trains the networks alone, "quick" the top two layers too, "paper" everything, as long as
 # the paper does, which takes an accelerator.
 EFFORTS: Mapping[Budget, Effort] = {
     "frozen": Effort("none", 1000, None, (0, 1, 2, 3, 4)),
-    "quick": Effort("2", 400, None, (0,)),
+    "quick": Effort("2", 400, None, (0,), 200),
     "paper": Effort("all", None, None, (0, 1, 2, 3, 4)),
 }
+
+
+_LIGHT_SEEDS = (0, 1, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +72,23 @@ class Suite:
         Makes its cells for a budget and seeds.
     max_seeds
         How many of the budget's seeds it takes.
+    light
+        Makes cells that take the same at every budget; they have three seeds.
     """
 
     title: str
     cells: Callable[[Effort, Sequence[int]], Iterable[Cell]]
     max_seeds: int = 5
+    light: Callable[[Sequence[int]], list[Cell]] | None = None
 
     def at(self, budget: Budget, seeds: Sequence[int] | None = None) -> list[Cell]:
         """Return the cells at a budget, seed by seed, so that a part of them is of use."""
         effort = EFFORTS[budget]
         chosen = effort.seeds[: self.max_seeds] if seeds is None else seeds
-        return list(dict.fromkeys(self.cells(effort, chosen)))
+        cells = list(self.cells(effort, chosen))
+        if self.light is not None:
+            cells = _by_seed(self.light(_LIGHT_SEEDS if seeds is None else seeds), cells)
+        return list(dict.fromkeys(cells))
 
 
 def _faithful(
@@ -109,6 +121,16 @@ def _default(
         )
         for seed, data, variant in product(seeds, datasets, variants)
     ]  # fmt: skip
+
+
+def _compared(
+    effort: Effort, seeds: Sequence[int], datasets: Sequence[str], methods: Sequence[str]
+) -> list[Cell]:
+    """Return cells of methods that fine-tune, all with the same layers and iterations."""
+    return [
+        Cell(data, method, finetune=effort.finetune, max_iter=effort.methods_iter, seed=seed)
+        for seed, method, data in product(seeds, methods, datasets)
+    ]
 
 
 def _kmeans(seeds: Sequence[int], datasets: Sequence[str]) -> list[Cell]:
@@ -153,8 +175,30 @@ def _convergence(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
     return _faithful(effort, seeds, EIGHT, iterations=2000)
 
 
-def _representations(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
+def _imbalance(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
     return _by_seed(_kmeans(seeds, EIGHT), _faithful(effort, seeds, EIGHT))
+
+
+def _representations(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
+    return _by_seed(
+        _kmeans(seeds, EIGHT),
+        _faithful(effort, seeds, EIGHT),
+        _compared(effort, seeds, EIGHT, RIVALS),
+    )
+
+
+def _cost(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
+    return _by_seed(_main(effort, seeds), _compared(effort, seeds, EIGHT, RIVALS))
+
+
+def _methods(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
+    trained = [name for name, method in METHODS.items() if method.finetunes]
+    return _compared(effort, seeds, EIGHT, [*trained, "caot"])
+
+
+def _light_methods(seeds: Sequence[int]) -> list[Cell]:
+    names = [name for name, method in METHODS.items() if not method.finetunes]
+    return [Cell(data, name, seed=seed) for seed, name, data in product(seeds, names, EIGHT)]
 
 
 def _encoders(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
@@ -196,15 +240,16 @@ def _images(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
 
 SUITES: Mapping[str, Suite] = {
     "main": Suite("Clustering results", _main),
+    "methods": Suite("All methods, each with the same effort", _methods, 1, _light_methods),
     "ablations": Suite("What each part contributes", _ablations, 3),
     "sensitivity": Suite("The effect of ε1, ε2, ε3 and λ", _sensitivity, 1),
-    "imbalance": Suite("The coefficient of variation and the penalty", _representations, 1),
+    "imbalance": Suite("The coefficient of variation and the penalty", _imbalance, 1),
     "imbalanced": Suite("Conventional transport on imbalanced data", _imbalanced),
     "pseudo-labels": Suite("Kinds of pseudo-labels", _pseudo_labels, 3),
     "convergence": Suite("The change rate of the pseudo-labels", _convergence, 1),
     "representations": Suite("The quality of the representations", _representations, 3),
     "encoders": Suite("Other encoders", _encoders, 1),
-    "cost": Suite("Parameters, time and memory", _main, 1),
+    "cost": Suite("Parameters, time and memory", _cost, 1),
     "effort": Suite("Which layers learn, and how fast", _effort, 1),
     "long-texts": Suite("Long texts", _long_texts, 3),
     "images": Suite("Images", _images, 3),

@@ -10,7 +10,7 @@ from caot.bench.cells import Cell
 from caot.bench.datasets import DATASETS
 from caot.bench.document import Table
 from caot.bench.methods import METHODS
-from caot.bench.paper import Printed
+from caot.bench.paper import MAIN, Printed
 from caot.bench.summaries import Results, Summary, mean_of, shown
 from caot.bench.variants import VARIANTS
 
@@ -25,10 +25,10 @@ def encoder_title(encoder: str) -> str:
 def row_title(cell: Cell) -> str:
     """Return what tables call a method: with its encoder, its layers and its iterations."""
     method = METHODS.get(cell.method)
-    if cell.method == "tfidf":  # words alone
-        return "TF-IDF"
+    if method is not None and not method.encodes:  # words alone
+        return method.title
     parts = [cell.method if method is None else method.title, encoder_title(cell.encoder)]
-    if method is None or method.learns:
+    if method is None or method.finetunes:
         parts.append(_layers(cell.finetune))
     if cell.max_iter is not None:
         parts.append(f"{cell.max_iter:,} iterations")
@@ -56,14 +56,23 @@ def budget_cells(method: str) -> list[Cell]:
     return cells
 
 
+def compared_cell(method: str) -> Cell:
+    """Return a cell of a method that fine-tunes, with the effort that all are compared at."""
+    effort = suites.EFFORTS["quick"]
+    return Cell("", method, finetune=effort.finetune, max_iter=effort.methods_iter)
+
+
 def full_rows(results: Results, datasets: Iterable[str]) -> list[Cell]:
     """Return the kinds of complete runs: K-means, ours at the budgets, and others with records."""
     ours = [method for method in METHODS if method.startswith("caot")]
     kinds = [Cell("", "kmeans"), *(cell for method in ours for cell in budget_cells(method))]
+    shared = compared_cell("caot")
     kinds += [
         replace(cell, dataset="")
         for cell in results.cells()
-        if cell.method not in ours and cell.dataset in datasets and cell.encoder == "auto"
+        if (cell.method not in ours or replace(cell, dataset="") == shared)
+        and cell.dataset in datasets
+        and cell.encoder == "auto"
     ]
     order = list(METHODS)
     return sorted(
@@ -99,6 +108,29 @@ def paper_rows(
         printed = ["" if value is None else f"{value:.2f}" for value in values]
         rows.append([f"paper: {title}, {encoder}", *printed, mean])
     return rows
+
+
+def rows_beside_paper(
+    results: Results,
+    kinds: Sequence[Cell],
+    datasets: Sequence[str],
+    name: str,
+    read: Callable[[Printed], float | None],
+) -> list[list[str]]:
+    """Return the rows of each method, and below them what the paper's main table has for it."""
+    rows: list[list[str]] = []
+    for title in dict.fromkeys(method.paper for method in METHODS.values()):
+        own = [kind for kind in kinds if _printed_as(kind) == title]
+        rows += score_rows(results, own, datasets, name)
+        if title is not None and title in MAIN:
+            rows += paper_rows({title: MAIN[title]}, datasets, read)
+    unknown = [kind for kind in kinds if kind.method not in METHODS]
+    return rows + score_rows(results, unknown, datasets, name)
+
+
+def _printed_as(kind: Cell) -> str | None:
+    method = METHODS.get(kind.method)
+    return None if method is None else method.paper
 
 
 def variants_table(

@@ -121,7 +121,7 @@ def _without_labels(screen: Screen, folder: RunFolder, seeds: int) -> Unlabelled
     table, clusters, model = folder.table(), folder.labels(), folder.model()
     shares, embeddings = shares_of(model, table.texts)
     # The empty texts' own cluster, the last one, was not found but given.
-    top = model.n_clusters if model.has_own_cluster_ else shares.shape[1]
+    top = shares.shape[1] - model.has_own_cluster_
     kept = (clusters >= 0) & (clusters < top)
     others = [labels[kept] for labels in _other_seeds(screen, folder, list(table.texts), seeds)]
     return evaluate_without_labels(
@@ -135,14 +135,15 @@ def _without_labels(screen: Screen, folder: RunFolder, seeds: int) -> Unlabelled
 def _other_seeds(
     screen: Screen, folder: RunFolder, texts: list[str], seeds: int
 ) -> list[NDArray[np.int64]]:
-    from caot import CAOT
+    from caot.runs.methods import find_run_method
 
-    parameters = dict(folder.record.parameters)
+    record = folder.record
+    kind, parameters = find_run_method(record.method).load(), dict(record.parameters)
     first = int(parameters.pop("random_state"))
     labelings = []
     for seed in range(first + 1, first + 1 + seeds):
         screen.note(f"fitting with seed {seed}")
-        labelings.append(CAOT(**parameters, random_state=seed).fit(texts).labels_)
+        labelings.append(kind(**parameters, random_state=seed).fit(texts).labels_)
     return labelings
 
 

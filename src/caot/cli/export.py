@@ -79,7 +79,10 @@ def _write_onnx(folder: RunFolder, path: Path) -> None:
 
     encoder = folder.model().encoder_
     if not isinstance(encoder, TransformerEncoder):
-        msg = f"the model of {folder.path} has no transformer to export: fit it on texts"
+        msg = (
+            f"the vectors of the model of {folder.path} do not come from a transformer alone, and "
+            "ONNX takes nothing else: fit with --method caot or kmeans, or export to atlas"
+        )
         raise RunError(msg)
     export_onnx(encoder, path)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -29,6 +29,8 @@ Examples:
 
   caot fit tickets.csv --text subject --text body --id ticket_id -k auto
 
+  caot fit tickets.csv --text subject -k 20 --method sccl --set temperature=0.2
+
   zcat log.jsonl.gz | caot fit - -k 30 --time-budget 10min -o log-run
 
 After Ctrl-C: the same command with --resume
@@ -44,6 +46,18 @@ def fit(
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="The run folder; by default named after the input."),
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            "-m", "--method", metavar="NAME", help="caot, or another that caot info lists."
+        ),
+    ] = "caot",
+    method_settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A setting of the method's own; repeat it."
+        ),
     ] = None,
     text: options.TextColumns = None,
     id_column: Annotated[
@@ -94,13 +108,32 @@ def fit(
     values.go_offline(offline)
     screen = Screen(quiet=quiet, as_json=as_json)
     with guarded(), screen.listening():
-        k, layers = values.n_clusters(n_clusters), values.finetune(finetune)
-        level = values.imbalance(imbalance)
-        endpoint = values.endpoint(llm_url, llm_model, send_texts)
-        describing = values.describing(language, examples)
+        k = values.n_clusters(n_clusters)
+        values.method(method, k, resume=resume)
+        given: dict[str, Any] = {
+            "n_clusters": k,
+            "method": method,
+            "method_settings": values.method_settings(method_settings),
+            "encoder": encoder,
+            "finetune": values.finetune(finetune),
+            "imbalance": values.imbalance(imbalance),
+            "max_iter": max_iter,
+            "max_length": max_length,
+            "on_empty": on_empty,
+            "time_budget": time_budget,
+            "device": device,
+            "random_state": seed,
+            "min_confidence": min_confidence,
+            "endpoint": values.endpoint(llm_url, llm_model, send_texts),
+            "describing": values.describing(language, examples),
+            "raw": raw,
+            "checkpoint_every": checkpoint_every,
+        }
         from caot.io import read_table
         from caot.runs import RunFolder
 
+        if method != "caot" or method_settings:  # what they allow is known by their classes alone
+            values.run_settings(given)
         folder = RunFolder.prepare(output or default_folder(source), force=force, resume=resume)
         table = read_table(
             source,
@@ -111,25 +144,8 @@ def fit(
             header=not no_header,
         )
         screen.note(f"{len(table):,} texts in {table.source}")
-        from caot.runs import RunSettings  # torch comes in here, after what is quickly found wrong
-
-        settings = RunSettings(
-            n_clusters=k,
-            encoder=encoder,
-            finetune=layers,
-            imbalance=level,
-            max_iter=max_iter,
-            max_length=max_length,
-            on_empty=on_empty,
-            time_budget=time_budget,
-            device=device,
-            random_state=seed,
-            min_confidence=min_confidence,
-            describing=describing,
-            endpoint=endpoint,
-            raw=raw,
-            checkpoint_every=checkpoint_every,
-        )
+        # torch comes in here, after what is quickly found wrong
+        settings = values.run_settings(given)
         values.require_device(device)
         path = None if source == "-" else source
         record = run(
@@ -166,7 +182,8 @@ def run(
                 true_labels=true_labels,
             )
     except KeyboardInterrupt as interrupt:
-        raise type(interrupt)(_how_to_go_on(folder, piped=piped)) from None
+        how = _how_to_go_on(folder, settings.method, piped=piped)
+        raise type(interrupt)(how) from None
     except Exception as error:
         if folder.checkpoint_path.is_file() and not resume:
             how = _go_on_with(piped=piped)
@@ -180,7 +197,7 @@ def show(screen: Screen, folder: RunFolder, record: RunRecord) -> None:
     counts = record.counts
     title = f"{counts['texts']:,} texts in {counts['clusters_used']} clusters"
     screen.show(cluster_table(description, title))
-    saved = record.training["n_iter_saved"]
+    saved = record.training.get("n_iter_saved")
     if saved:
         screen.show(f"{saved} iterations were saved: {record.training['end_reason']}.")
     _show_missing_and_renamed(screen, record)
@@ -192,10 +209,12 @@ def show(screen: Screen, folder: RunFolder, record: RunRecord) -> None:
 
 def _show_missing_and_renamed(screen: Screen, record: RunRecord) -> None:
     """Say how many texts have no cluster, and what our columns are called if not as usual."""
-    missing, least = record.counts["without_cluster"], record.settings["min_confidence"]
-    if least is not None:
+    missing, least = record.counts["without_cluster"] or 0, record.settings["min_confidence"]
+    if missing or least is not None:
         have = "text has" if missing == 1 else "texts have"
-        screen.show(f"{missing:,} {have} no cluster: the confidence is below {least:g}.")
+        why = "they are noise to the method" if least is None else ""
+        why = why or f"the confidence is below {least:g}"
+        screen.show(f"{missing:,} {have} no cluster: {why}.")
     renamed = [f"{name} is {now}" for name, now in record.columns.items() if name != now]
     if renamed:
         screen.show(f"The input has columns of these names already, ours: {', '.join(renamed)}.")
@@ -208,7 +227,11 @@ def default_folder(source: str) -> Path:
     return Path(f"{Path(source).name.split('.')[0] or 'caot'}-run")
 
 
-def _how_to_go_on(folder: RunFolder, *, piped: bool) -> str:
+def _how_to_go_on(folder: RunFolder, method: str, *, piped: bool) -> str:
+    from caot.runs import RUN_METHODS
+
+    if not RUN_METHODS[method].resumes:
+        return f"interrupted, nothing was written; {method} keeps no checkpoints: run it again"
     if not folder.checkpoint_path.is_file():
         return "interrupted before training began, nothing was written: run the command again"
     from caot.runs.resuming import kept_iteration

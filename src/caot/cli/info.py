@@ -38,6 +38,7 @@ def info(quiet: options.Quiet = False, as_json: options.Json = False) -> None:
             "embedded_encoder": embedded,
             "stored_encoders": models,
             "accelerators": {name: _is_installed(name) for name in _BACKENDS},
+            "methods": _methods(),
             "offline_mode": is_offline(),
             "ready_offline": embedded == "ready" or bool(models),
         }
@@ -48,14 +49,30 @@ def info(quiet: options.Quiet = False, as_json: options.Json = False) -> None:
 def _rows(document: dict[str, Any]) -> list[tuple[str, str]]:
     versions = [(f"version of {name}", value) for name, value in document["versions"].items()]
     installed = [name for name, there in document["accelerators"].items() if there]
+    ready = [name for name, state in document["methods"].items() if state == "ready"]
+    others = {name: s for name, s in document["methods"].items() if s != "ready"}
     return [
         ("device", f"{document['device']}, {document['cores']} cores"),
         ("embedded encoder (auto)", document["embedded_encoder"]),
         ("encoders stored here", ", ".join(document["stored_encoders"]) or "none"),
         ("accelerators installed", ", ".join(installed) or "none"),
+        ("methods of caot fit", ", ".join(ready)),
+        *((f"method {name}", state) for name, state in others.items()),
         ("ready to work offline", "yes" if document["ready_offline"] else "no"),
         *versions,
     ]
+
+
+def _methods() -> dict[str, str]:
+    """Return every method of caot fit, and whether it can be used here."""
+    from caot.baselines import METHODS
+    from caot.baselines.making import INSTALL, missing_libraries
+    from caot.runs import RUN_METHODS
+
+    missing = {name: missing_libraries(method) for name, method in METHODS.items()}
+    return {
+        name: f"not installed: {INSTALL}" if missing.get(name) else "ready" for name in RUN_METHODS
+    }
 
 
 def _embedded() -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from caot import CAOT
+    from caot.clusterer import TextClusterer
     from caot.io import TextTable
     from caot.prediction import Encodes
     from caot.runs import RunFolder
@@ -106,7 +106,7 @@ def predict(
 class _Saved:
     """A model, its clusters' labels, where it lies, and the least confidence."""
 
-    model: CAOT
+    model: TextClusterer
     labels: Mapping[int, str]
     folder: Path
     min_confidence: float | None
@@ -135,10 +135,10 @@ def _tell_of_columns(screen: Screen, table: TextTable, trained_on: tuple[str, ..
 
 
 def _open(path: Path, folder: RunFolder | None, min_confidence: float | None) -> _Saved:
-    from caot import CAOT
+    from caot import load_model
 
     if folder is None:
-        model = CAOT.from_pretrained(path)
+        model = load_model(path)
         _require_texts(model, path)
         return _Saved(model, {}, path, min_confidence)
     if min_confidence is None:
@@ -146,11 +146,11 @@ def _open(path: Path, folder: RunFolder | None, min_confidence: float | None) ->
     return _Saved(folder.model(), folder.description().labels, folder.model_path, min_confidence)
 
 
-def _require_texts(model: CAOT, path: Path) -> None:
+def _require_texts(model: TextClusterer, path: Path) -> None:
     from caot.encoders import Features
     from caot.runs import RunError
 
-    if isinstance(model.encoder_, Features):
+    if isinstance(getattr(model.encoder_, "encoder", model.encoder_), Features):
         msg = f"the model of {path} was fitted on vectors: load it in Python and pass vectors"
         raise RunError(msg)
 

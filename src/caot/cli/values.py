@@ -4,15 +4,16 @@ from __future__ import annotations
 
 # ruff: noqa: PLC0415 - the library, which brings in torch, is not needed for --help
 import contextlib
+import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import typer
 
 if TYPE_CHECKING:
     from caot.imbalance import ImbalanceSpec
-    from caot.runs import Describing, Endpoint, RunRecord
+    from caot.runs import Describing, Endpoint, RunRecord, RunSettings
     from caot.settings import FineTune
 
 KEY_VARIABLE = "CAOT_LLM_API_KEY"
@@ -52,6 +53,35 @@ def imbalance(value: str) -> ImbalanceSpec:
         return cast("ImbalanceSpec", value)
     msg = f"{value!r} is not auto, balanced, slight, imbalanced, severe or a penalty weight"
     raise typer.BadParameter(msg, param_hint="--imbalance")
+
+
+def method(name: str, k: int | Literal["auto"], *, resume: bool) -> None:
+    """Raise if there is no such method, it is not installed, or it cannot do what is asked."""
+    from caot.runs.methods import check_method
+
+    check_method(name, k, resume=resume)
+
+
+def method_settings(given: list[str] | None) -> dict[str, Any]:
+    """Read --set NAME=VALUE; a value is JSON, or else a word."""
+    found: dict[str, Any] = {}
+    for pair in given or ():
+        name, equals, value = pair.partition("=")
+        if not equals or not name.isidentifier():
+            msg = f"{pair!r} is not of the form NAME=VALUE"
+            raise typer.BadParameter(msg, param_hint="--set")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def run_settings(given: dict[str, Any]) -> RunSettings:
+    """Return the settings of a run, all checked."""
+    from caot.runs import RunSettings
+
+    return RunSettings(**given)
 
 
 def require_device(name: str | None) -> None:

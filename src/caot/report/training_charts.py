@@ -22,7 +22,7 @@ _LOSSES = (
     ("loss", "Total loss", "the weighted sum that is minimised"),
     ("instance_loss", "Instance loss", "two views of a text are drawn together"),
     ("attention_loss", "Attention loss", "similar texts are drawn together"),
-    ("pseudo_label_loss", "Pseudo-label loss", "predictions follow the transport"),
+    ("pseudo_label_loss", "Pseudo-label loss", "predictions follow their targets"),
 )
 
 

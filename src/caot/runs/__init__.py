@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from caot.runs.fitting import fit_run
     from caot.runs.folder import RunFolder
     from caot.runs.inputs import not_english, suggest_for, table_of
+    from caot.runs.methods import RUN_METHODS
     from caot.runs.record import RunRecord
     from caot.runs.result import RunResult
     from caot.runs.settings import RunSettings
 
 __all__ = [
+    "RUN_METHODS",
     "Describing",
     "Endpoint",
     "PartStarted",
@@ -38,6 +40,7 @@ __all__ = [
 
 # Found when asked for: a folder can be looked at without torch, which takes seconds to import.
 _PLACES = {
+    "RUN_METHODS": "methods",
     "Describing": "describing",
     "Endpoint": "describing",
     "PartStarted": "events",

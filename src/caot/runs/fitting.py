@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
-import hashlib
 import logging
 import os
 import warnings
@@ -16,21 +14,23 @@ from typing import Any
 import numpy as np
 
 import caot
+from caot.clusterer import TextClusterer
 from caot.encoders.availability import is_offline
 from caot.estimator import CAOT
 from caot.io import TextTable
 from caot.metrics import score
-from caot.persistence import library_versions
 from caot.runs.describing import described
 from caot.runs.events import Clock, PartStarted, RunCallback, RunEvent
+from caot.runs.facts import history_of
 from caot.runs.folder import RunFolder
 from caot.runs.inputs import check_texts, not_english, suggest_for
+from caot.runs.methods import check_method, find_run_method
 from caot.runs.record import RunRecord, finite
+from caot.runs.recording import record_of
 from caot.runs.reporting import report_data, shares_of
 from caot.runs.result import RunResult
 from caot.runs.resuming import check_same
 from caot.runs.settings import RunSettings
-from caot.texts import empty_rows
 
 logger = logging.getLogger("caot.runs")
 
@@ -72,12 +72,15 @@ def fit_run(
     true_labels
         For the scores of report and record, where they are known, (n,).
     """
+    check_method(settings.method, settings.n_clusters, resume=resume)
     clock = Clock()
     tell = _teller((clock, *callbacks))
     tell(PartStarted("check"))
     check_texts(table, settings.n_clusters, settings.on_empty)
     noted: list[str] = []
-    language = not_english(table.texts, settings.encoder)
+    language = None
+    if settings.reads_by_encoder:
+        language = not_english(table.texts, settings.encoder)
     if language is not None:
         _warn(noted, language)
     with folder.locked():
@@ -116,19 +119,14 @@ def _fit_locked(
             begun = True
             settings = _as_begun(settings, facts)
             tell(PartStarted("prepare"))
-            model = CAOT(**settings.parameters(int(facts["n_clusters"]))).fit(
-                list(table.texts),
-                callbacks=(tell,),
-                checkpoint=folder.checkpoint_path,
-                checkpoint_every=settings.checkpoint_every,
-            )
+            model = _fitted(table, folder, settings, facts["n_clusters"], tell)
             tell(PartStarted("describe"))
             result = _result(table, model, settings)
     except BaseException:
         if begun:
             folder.abandon()
         raise
-    record = _record(table, model, settings, result, source)
+    record = record_of(table, model, settings, result, source)
     tell(PartStarted("write"))
     record = dataclasses.replace(record, timings=clock.seconds, warnings=tuple(noted), title=title)
     record = folder.write(model, result, record, raw=settings.raw)
@@ -153,8 +151,10 @@ def _begin(
         facts = folder.begin({}, resume=True)
         check_same(facts, finite(settings.as_dict()))
         return facts
-    n_clusters = settings.n_clusters
-    if n_clusters == "auto":
+    n_clusters: int | str | None = settings.n_clusters
+    if n_clusters == "auto" and find_run_method(settings.method).finds_k:
+        n_clusters = None
+    elif n_clusters == "auto":
         tell(PartStarted("choose K"))
         found = suggest_for(
             table.texts,
@@ -168,13 +168,32 @@ def _begin(
     return folder.begin({"n_clusters": n_clusters, "settings": finite(settings.as_dict())})
 
 
+def _fitted(
+    table: TextTable,
+    folder: RunFolder,
+    settings: RunSettings,
+    n_clusters: int | None,
+    tell: RunCallback,
+) -> TextClusterer:
+    """Fit the method's estimator, from the checkpoint in the folder if it makes any."""
+    model, texts = settings.estimator(n_clusters), list(table.texts)
+    if isinstance(model, CAOT):
+        return model.fit(
+            texts,
+            callbacks=(tell,),
+            checkpoint=folder.checkpoint_path,
+            checkpoint_every=settings.checkpoint_every,
+        )
+    return model.fit(texts, callbacks=(tell,))
+
+
 def _as_begun(settings: RunSettings, facts: Mapping[str, Any]) -> RunSettings:
     """Return the settings with -k as it was first written, for the record of a resumed run."""
     asked = facts.get("settings", {}).get("n_clusters", settings.n_clusters)
     return dataclasses.replace(settings, n_clusters=asked)
 
 
-def _result(table: TextTable, model: CAOT, settings: RunSettings) -> RunResult:
+def _result(table: TextTable, model: TextClusterer, settings: RunSettings) -> RunResult:
     shares, embeddings = shares_of(model, table.texts)
     labels = model.labels_.copy()
     if settings.min_confidence is not None:
@@ -188,60 +207,6 @@ def _result(table: TextTable, model: CAOT, settings: RunSettings) -> RunResult:
         endpoint=settings.endpoint,
     )
     return RunResult(table, labels, shares, embeddings, description)
-
-
-def _record(
-    table: TextTable,
-    model: CAOT,
-    settings: RunSettings,
-    result: RunResult,
-    source: str | os.PathLike[str] | None,
-) -> RunRecord:
-    n_clusters, plain = int(model.n_clusters), settings.as_dict()
-    names = settings.parameters(n_clusters)
-    now = datetime.datetime.now(datetime.UTC)
-    return RunRecord(
-        created=now.isoformat(timespec="seconds"),
-        settings=plain,
-        parameters={**{name: plain[name] for name in names}, "n_clusters": n_clusters},
-        versions=library_versions(),
-        encoder=str(model.encoder_.name),
-        input=_input_facts(table, source),
-        columns={},
-        counts={
-            "texts": len(table),
-            "distinct": len(set(table.texts)),
-            "empty": int(empty_rows(list(table.texts)).sum()),
-            "without_cluster": int((result.labels == -1).sum()),
-            "clusters_asked": n_clusters,
-            "clusters_used": int(np.count_nonzero(model.cluster_sizes_[: model.n_clusters])),
-        },
-        training={
-            "n_iter": int(model.n_iter_),
-            "n_iter_saved": int(model.n_iter_saved_),
-            "end_reason": model.end_reason_.value,
-        },
-        imbalance=dataclasses.asdict(model.imbalance_),
-        timings={},
-    )
-
-
-def _input_facts(table: TextTable, source: str | os.PathLike[str] | None) -> dict[str, Any]:
-    names = [str(name) for name in table.frame.columns]
-    digest = None
-    if source is not None and Path(source).is_file():
-        with Path(source).open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-    is_path = source is not None
-    return {
-        "name": Path(table.source).name if is_path else table.source,
-        "sha256": digest,
-        "n_columns": len(names),
-        "text_columns": list(table.text_columns),
-        "text_positions": [names.index(name) for name in table.text_columns],
-        "id_column": table.id_column,
-        "id_position": None if table.id_column is None else names.index(table.id_column),
-    }
 
 
 def _scores(result: RunResult, true_labels: Sequence[object] | None) -> dict[str, float] | None:
@@ -260,14 +225,14 @@ def _with_report(
     folder: RunFolder,
     result: RunResult,
     record: RunRecord,
-    model: CAOT,
+    model: TextClusterer,
     noted: list[str],
     *,
     scores: Mapping[str, float] | None,
 ) -> RunRecord:
     """Write the report; what goes wrong with it is a warning, since all else is safe."""
     try:
-        data = report_data(result, record, model.history_, scores=scores)
+        data = report_data(result, record, history_of(model), scores=scores)
         folder.write_report(data)
     except Exception as error:
         logger.debug("the report failed", exc_info=True)

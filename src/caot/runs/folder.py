@@ -17,6 +17,7 @@ from caot.describe import Description
 from caot.files import atomic_file
 from caot.io import TextTable, read_table, write_table
 from caot.runs.errors import RunError
+from caot.runs.facts import history_of
 from caot.runs.locking import LOCK, locked, require_idle
 from caot.runs.publishing import listed, own_file, publish, staging
 from caot.runs.record import RUN_FILE, RunRecord, read_json, write_json
@@ -31,7 +32,7 @@ from caot.runs.result import (
 if TYPE_CHECKING:
     import os
 
-    from caot.estimator import CAOT
+    from caot.clusterer import TextClusterer
     from caot.report import ReportData
     from caot.training import History
 
@@ -112,7 +113,7 @@ class RunFolder:
 
     @property
     def model_path(self) -> Path:
-        """The folder of the model, as ``CAOT.from_pretrained`` takes it."""
+        """The folder of the model, as `caot.load_model` takes it."""
         return self.path / MODEL
 
     @property
@@ -158,7 +159,7 @@ class RunFolder:
 
     def write(
         self,
-        model: CAOT,
+        model: TextClusterer,
         result: RunResult,
         record: RunRecord,
         *,
@@ -171,7 +172,9 @@ class RunFolder:
         before = self._own_files()
         with staging(self.path) as fresh:
             model.save_pretrained(fresh / MODEL)
-            _write_history(fresh / HISTORY, model.history_)
+            history = history_of(model)
+            if history is not None:
+                _write_history(fresh / HISTORY, history)
             columns = _write_tables(fresh, result, raw=raw)
             record = dataclasses.replace(
                 record, columns=columns, files=(*listed(fresh), REPORT, CONFUSION)
@@ -203,11 +206,11 @@ class RunFolder:
             temporary.write_text(svg, encoding="utf-8")
         return _readable(path)
 
-    def model(self, *, device: str | None = None) -> CAOT:
-        """Load the model."""
-        from caot.estimator import CAOT  # noqa: PLC0415 - the estimator may use run folders
+    def model(self, *, device: str | None = None) -> TextClusterer:
+        """Load the model, whichever method it is of."""
+        from caot.loading import load_model  # noqa: PLC0415 - brings in torch
 
-        return CAOT.from_pretrained(self.model_path, device=device)
+        return load_model(self.model_path, device=device)
 
     def table(self) -> TextTable:
         """Return the texts and the input's columns."""
@@ -231,7 +234,7 @@ class RunFolder:
         return description_from([json.loads(line) for line in content.split("\n") if line])
 
     def history(self) -> History | None:
-        """Return how training went, None if its record is gone."""
+        """Return how training went, None if the method does not train, or its record is gone."""
         from caot.training import History  # noqa: PLC0415 - brings in torch
 
         path = self.path / HISTORY

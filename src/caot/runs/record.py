@@ -14,7 +14,7 @@ from caot.runs.errors import RunError
 
 FORMAT_VERSION = 1
 RUN_FILE = "run.json"
-_LATER = ("title",)  # which the first runs did not write
+_LATER = ("title", "method")  # which the first runs did not write
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class RunRecord:
     settings
         What was asked for, `RunSettings.as_dict`.
     parameters
-        What `caot.CAOT` was given; a K that was found stands here as a number.
+        What the estimator was given; a K that was found stands here as a number.
     versions
         Of the libraries that results depend on.
     encoder
@@ -39,11 +39,12 @@ class RunRecord:
     columns
         The names of our columns in the assignments by what they hold.
     counts
-        Texts, distinct, empty, without a cluster; clusters asked for and used.
+        Texts, distinct, empty, without a cluster; clusters asked for (None where the method found
+        their number) and used.
     training
-        Iterations done and saved, and why it ended.
+        Iterations done and saved, and why it ended; less where the method has less to tell.
     imbalance
-        The penalty weight and where it comes from.
+        The penalty weight and where it comes from; empty where the method has none.
     timings
         Seconds of each part.
     warnings
@@ -52,6 +53,8 @@ class RunRecord:
         All files of the run but this one, relative to its folder.
     title
         Of the report; None for the input's name.
+    method
+        The name of the method.
     """
 
     created: str
@@ -61,13 +64,14 @@ class RunRecord:
     encoder: str
     input: Mapping[str, Any]
     columns: Mapping[str, str]
-    counts: Mapping[str, int]
+    counts: Mapping[str, int | None]
     training: Mapping[str, Any]
     imbalance: Mapping[str, Any]
     timings: Mapping[str, float]
     warnings: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     title: str | None = None
+    method: str = "caot"
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything by name, ready for JSON."""

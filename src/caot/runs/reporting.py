@@ -17,14 +17,15 @@ from caot.prediction import probabilities
 from caot.report import ReportData, project
 from caot.runs.describing import Describing, Endpoint, described
 from caot.runs.folder import RunFolder
+from caot.runs.methods import CAOT, find_run_method
 from caot.runs.record import RunRecord
 from caot.runs.result import RunResult
-from caot.settings import FitSettings
+from caot.settings import plain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from caot.estimator import CAOT
+    from caot.clusterer import TextClusterer
     from caot.training import History
 
 
@@ -44,7 +45,7 @@ _SHOWN = (
 
 
 def shares_of(
-    model: CAOT, texts: tuple[str, ...]
+    model: TextClusterer, texts: tuple[str, ...]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return probabilities (n, k) and embeddings (n, width) of texts, which are encoded once."""
     on_empty = EMPTY_OWN if model.has_own_cluster_ else "error"
@@ -122,21 +123,22 @@ def _shown_settings(record: RunRecord) -> dict[str, Any]:
         "input": record.input["name"],
         "sha256": record.input["sha256"],
         "text columns": ", ".join(record.input["text_columns"]),
-        **_shown_parameters(record.parameters),
+        "method": find_run_method(record.method).title,
+        **_shown_parameters(record.parameters, record.method),
         "encoder": record.encoder,  # the one that was used, where "auto" was asked for
         "min_confidence": record.settings["min_confidence"],
         "imbalance level": record.imbalance.get("level"),
         "penalty weight": record.imbalance.get("uniformity"),
-        "iterations": record.training["n_iter"],
-        "iterations saved": record.training["n_iter_saved"],
-        "end of training": record.training["end_reason"],
+        "iterations": record.training.get("n_iter"),
+        "iterations saved": record.training.get("n_iter_saved"),
+        "end of training": record.training.get("end_reason"),
         "seconds in all": round(sum(record.timings.values()), 1),
     }
     return {name: value for name, value in shown.items() if value is not None}
 
 
-def _shown_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    usual = FitSettings().as_dict()
+def _shown_parameters(parameters: Mapping[str, Any], method: str = CAOT) -> dict[str, Any]:
+    usual = {name: plain(value) for name, value in find_run_method(method).usual().items()}
     shown = {name: parameters[name] for name in _SHOWN if name in parameters}
     return shown | {
         name: value

@@ -16,6 +16,7 @@ _OPTIONS = {
     "random_state": "--seed",
     "languages": "--language",
     "n_examples": "--examples",
+    "method_settings": "--set",
 }
 # They change nothing in the training, and an endpoint that failed must be put right.
 _FREE = ("cache_memory", "checkpoint_every", "endpoint", "verbose")
@@ -75,4 +76,6 @@ def _option(name: str) -> str:
 def _shown(value: object) -> str:
     if value is None or isinstance(value, bool):
         return "given" if value else "not given"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}={part}" for name, part in value.items()) or "not given"
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,0 +1,119 @@
+"""What the records say about representations, cost and effort, methods side by side."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from caot.bench import paper, suites
+from caot.bench.cells import Cell
+from caot.bench.document import Section, Table
+from caot.bench.records import CellRecord
+from caot.bench.summaries import Results, shown
+from caot.bench.tables import (
+    budget_cells,
+    compared_cell,
+    full_rows,
+    paper_rows,
+    plain_figure,
+    row_title,
+    short_name,
+)
+
+
+def representations_section(results: Results) -> Section:
+    """Return K-means on untrained and trained representations."""
+    sets = suites.EIGHT
+    (frozen, learned) = budget_cells("caot-faithful")
+    rows = [["K-means, untrained V(0), MiniLM"]]
+    rows[0] += [shown(results, Cell(data, "kmeans")) for data in sets]
+    compared = [compared_cell(method) for method in suites.RIVALS]
+    for kind, space, symbol in (
+        (frozen, "projection", "Z(0)"),
+        (learned, "projection", "Z(0)"),
+        *((kind, "projection", "Z(0)") for kind in compared),
+        (learned, "encoder", "V(0)"),
+        *((kind, "encoder", "V(0)") for kind in compared),
+    ):
+        found = [_representation(results, replace(kind, dataset=data), space) for data in sets]
+        rows.append([f"K-means on trained {symbol}: {row_title(kind)}", *found])
+    rows += [row[:-1] for row in paper_rows(paper.REPRESENTATIONS, sets, lambda p: p.accuracy)]
+    words = (
+        "Accuracy of K-means on what was learned. A frozen encoder leaves V(0) as it was; there "
+        "the projected features Z(0) are what training changes. SCCL and RSTC keep no projection; "
+        "their Z(0) is known where it was watched for the NS measure. "
+        "`caot bench run representations`."
+    )
+    table = Table(["accuracy", *map(short_name, sets)], rows)
+    return Section("The quality of the representations", [words], [table])
+
+
+def _representation(results: Results, cell: Cell, space: str) -> str:
+    found = results.value(
+        cell, lambda record: 100 * float(record.content["representation"][space]["accuracy"])
+    )
+    return "" if found is None else str(found)
+
+
+def _seconds(record: CellRecord) -> float:
+    return float(record.content["seconds"])
+
+
+def cost_section(results: Results) -> Section:
+    """Return parameters, time and memory."""
+    sets = suites.EIGHT
+    shown_methods = (*suites.RIVALS, "caot-faithful")
+    kinds = [kind for kind in full_rows(results, sets) if kind.method in shown_methods]
+
+    def millions(record: CellRecord) -> float:
+        return float(sum(record.content["n_parameters"].values())) / 1e6
+
+    def megabytes(record: CellRecord) -> float:
+        return float(record.content["peak_memory_mb"])
+
+    tables = []
+    for title, read in (
+        ("parameters, millions", millions),
+        ("seconds", _seconds),
+        ("peak memory, MB", megabytes),
+    ):
+        rows = []
+        for kind in kinds:
+            found = [results.value(replace(kind, dataset=data), read) for data in sets]
+            rows.append([row_title(kind), *(plain_figure(part) for part in found)])
+        tables.append(Table([title, *map(short_name, sets)], rows))
+    sizes = [
+        [f"paper: {name}, SBERT", *(f"{size:.2f}" for size in row)]
+        for name, row in paper.MODEL_SIZE.items()
+    ]
+    tables[0] = Table(tables[0].columns, [*tables[0].rows, *sizes])
+    printed = [[f"paper: {name}", *times] for name, times in paper.TRAINING_TIME.items()]
+    tables.append(Table(["paper, minutes on an RTX 3090 Ti", *map(short_name, sets)], printed))
+    words = (
+        "Whole runs, from texts to scores. Embeddings and what frozen layers give may have come "
+        "from a cache, two runs shared the machine, and frozen runs had one core each: compare "
+        "orders, not seconds. Growth with the number of texts is on the page of speed benchmarks. "
+        "`caot bench run cost`."
+    )
+    return Section("Cost", [words], tables)
+
+
+def effort_section(results: Results) -> Section:
+    """Return which layers and which rate were tried, on the sets that may be used for that."""
+    cells = suites.SUITES["effort"].at("quick")
+    sets = list(dict.fromkeys(cell.dataset for cell in cells))
+    kinds = dict.fromkeys(replace(cell, dataset="", seed=0) for cell in cells)
+    rows = []
+    for kind in kinds:
+        title = row_title(kind) if kind.variant == "full" else f"{row_title(kind)}, {kind.variant}"
+        row = [title]
+        for data in sets:
+            cell = replace(kind, dataset=data)
+            row += [shown(results, cell), plain_figure(results.value(cell, _seconds))]
+        rows.append(row)
+    columns = ["accuracy, seconds"]
+    columns += [part for data in sets for part in (short_name(data), "s")]
+    words = (
+        "The default mode with 200 iterations: the encoder's layers that learn, and Adam's rate "
+        "for them (1e-4 where none is named). `caot bench run effort`."
+    )
+    return Section("Which layers learn, and how fast", [words], [Table(columns, rows)])

@@ -1,0 +1,176 @@
+"""The method of a run: CAOT, or one of those that it is compared with.
+
+Names are known, and looked at, without torch; a method's settings need its class, and so torch.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
+
+from caot.baselines import METHODS
+from caot.baselines.making import require_libraries, unknown_method
+from caot.runs.errors import RunError
+
+if TYPE_CHECKING:
+    from caot.clusterer import TextClusterer
+
+CAOT = "caot"
+
+# Parameters of estimators that the command line has options for; others are given with --set.
+_OPTIONS = {
+    "n_clusters": "-k",
+    "encoder": "--encoder",
+    "finetune": "--finetune",
+    "imbalance": "--imbalance",
+    "max_iter": "--max-iter",
+    "max_length": "--max-length",
+    "on_empty": "--on-empty",
+    "time_budget": "--time-budget",
+    "device": "--device",
+    "random_state": "--seed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RunMethod:
+    """What a run must know of its method.
+
+    Attributes
+    ----------
+    name, title
+        What users write, and what a page calls it.
+    module, class_name
+        Where its estimator is.
+    resumes
+        Whether its training leaves checkpoints that it can go on from.
+    finds_k, takes_k
+        Whether it finds the number of clusters where none is given, and heeds one that is.
+    """
+
+    name: str
+    title: str
+    module: str
+    class_name: str
+    resumes: bool = False
+    finds_k: bool = False
+    takes_k: bool = True
+
+    def load(self) -> type[TextClusterer]:
+        """Import the estimator's class."""
+        return cast("type[TextClusterer]", getattr(import_module(self.module), self.class_name))
+
+    def usual(self) -> dict[str, Any]:
+        """Return all parameters of the estimator with their defaults."""
+        return dict(self.load()().get_params(deep=False))
+
+
+RUN_METHODS: Mapping[str, RunMethod] = {
+    CAOT: RunMethod(CAOT, "CAOT", "caot.estimator", "CAOT", resumes=True),
+    **{
+        name: RunMethod(
+            name,
+            method.title,
+            f"caot.baselines.{method.module}",
+            method.class_name,
+            finds_k=method.finds_k,
+            takes_k=method.takes_k,
+        )
+        for name, method in METHODS.items()
+    },
+}
+"""Every method that a run may use, by its name."""
+
+
+def find_run_method(name: str) -> RunMethod:
+    """Return a method by its name."""
+    if name not in RUN_METHODS:
+        raise RunError(str(unknown_method(name, RUN_METHODS)))
+    return RUN_METHODS[name]
+
+
+def check_method(name: str, n_clusters: int | str, *, resume: bool = False) -> RunMethod:
+    """Return a method after all checks that need neither its class nor a text.
+
+    Raises
+    ------
+    RunError
+        If there is no such method, it does not heed a number of clusters, or it cannot go on with
+        a run that was interrupted.
+    RivalNotInstalled
+        If a library that it needs is not there.
+    """
+    method = find_run_method(name)
+    if name in METHODS:
+        require_libraries(METHODS[name])
+    if n_clusters != "auto" and not method.takes_k:
+        msg = f"the method {name!r} finds the number of clusters itself: write -k auto"
+        raise RunError(msg)
+    if resume and not method.resumes:
+        able = ", ".join(one.name for one in RUN_METHODS.values() if one.resumes)
+        msg = (
+            f"the method {name!r} keeps no checkpoints and cannot be resumed, only {able} can: "
+            "leave --resume out, and begin anew with --force"
+        )
+        raise RunError(msg)
+    return method
+
+
+def check_parameters(method: RunMethod, given: Mapping[str, Any], own: Mapping[str, Any]) -> None:
+    """Raise unless the method's estimator has these parameters, and takes their values.
+
+    Parameters
+    ----------
+    method
+        Whose estimator is meant.
+    given
+        What was asked for by settings that runs of all methods share.
+    own
+        What was asked for by ``--set``.
+    """
+    known = method.usual()
+    for name in given:
+        if name not in known:
+            raise RunError(_no_such_setting(method, name))
+    for name in own:
+        if name in _OPTIONS:
+            msg = f"{name} has an option of its own: use {_OPTIONS[name]} in place of --set"
+            raise RunError(msg)
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            advice = f"did you mean {near[0]!r}?" if near else f"choose among {_settable(known)}"
+            msg = f"the method {method.name!r} has no setting {name!r}: {advice}"
+            raise RunError(msg)
+    _check_values(method, {**given, **own})
+
+
+def option_of(name: str) -> str:
+    """Return how a parameter is given on the command line."""
+    return _OPTIONS.get(name, f"--set {name}=...")
+
+
+def _no_such_setting(method: RunMethod, name: str) -> str:
+    have = [one.name for one in RUN_METHODS.values() if name in one.usual()]
+    return (
+        f"{option_of(name)} is no setting of the method {method.name!r}: leave it out, or choose a "
+        f"method that has it ({', '.join(have)})"
+    )
+
+
+def _settable(known: Mapping[str, Any]) -> str:
+    return ", ".join(name for name in known if name not in _OPTIONS)
+
+
+def _check_values(method: RunMethod, parameters: Mapping[str, Any]) -> None:
+    """Let the estimator, or the settings that it makes of them, check the parameters."""
+    from caot.baselines.base import Baseline  # noqa: PLC0415 - brings in torch
+    from caot.settings import FitSettings  # noqa: PLC0415
+
+    model = method.load()(**parameters)
+    if isinstance(model, Baseline):
+        model.check()
+    else:
+        FitSettings.of(model.get_params(deep=False))
