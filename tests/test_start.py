@@ -40,13 +40,14 @@ def test_large_and_small_clusters_side_by_side(caplog: pytest.LogCaptureFixture)
     found = adjusted_rand_score(truth, find(vectors, len(UNEVEN)))
     assert found > 0.95
     assert found > usual + 0.1
-    assert "first clusters: average linkage (modularity: K-means 0." in caplog.text
+    assert "first clusters: average linkage (modularity 0." in caplog.text
 
 
 def test_where_groups_overlap_kmeans_is_chosen(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "caot")
     vectors, truth = blobs([150] * 4, spread=1.5)
     labels = find(vectors, 4)
+    np.testing.assert_array_equal(labels, find(vectors, 4, "kmeans"))
     assert "first clusters: K-means" in caplog.text
     linked = average_linkage(Neighbours.of(vectors, 10).smooth(vectors), 4, random_state=0)
     assert adjusted_rand_score(truth, labels) > adjusted_rand_score(truth, linked) + 0.2

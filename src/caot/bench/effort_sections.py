@@ -18,6 +18,7 @@ from caot.bench.tables import (
     row_title,
     short_name,
 )
+from caot.bench.variants import VARIANTS
 
 
 def representations_section(results: Results) -> Section:
@@ -95,6 +96,22 @@ def cost_section(results: Results) -> Section:
         "`caot bench run cost`."
     )
     return Section("Cost", [words], tables)
+
+
+def contributions_section(results: Results) -> Section:
+    """Return what each addition of the default mode is worth, left out one by one."""
+    sets = suites.DEVELOPMENT
+    rows = []
+    for name in ("full", *suites.ADDITIONS):
+        cells = [Cell(data, "caot", variant=name) for data in sets]
+        rows.append([VARIANTS[name].title, *(shown(results, cell) for cell in cells)])
+    words = (
+        "The default mode with a frozen encoder, each of its additions to the paper left out in "
+        "turn, on the three sets whose labels were looked at when they were chosen. "
+        "`caot bench run contributions`."
+    )
+    table = Table(["accuracy", *map(short_name, sets)], rows)
+    return Section("What the default mode adds", [words], [table])
 
 
 def effort_section(results: Results) -> Section:

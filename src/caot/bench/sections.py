@@ -9,7 +9,12 @@ from caot.bench import paper, suites
 from caot.bench.cells import Cell
 from caot.bench.datasets import DATASETS, IMAGES, LONG_TEXTS
 from caot.bench.document import Section, Table
-from caot.bench.effort_sections import cost_section, effort_section, representations_section
+from caot.bench.effort_sections import (
+    contributions_section,
+    cost_section,
+    effort_section,
+    representations_section,
+)
 from caot.bench.paper import Printed
 from caot.bench.records import CellRecord
 from caot.bench.summaries import Results, beside, shown
@@ -257,6 +262,7 @@ SECTIONS: tuple[Callable[[Results], Section], ...] = (
     encoders_section,
     cost_section,
     effort_section,
+    contributions_section,
     long_texts_section,
     images_section,
 )

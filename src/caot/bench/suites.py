@@ -18,6 +18,7 @@ BUDGETS: tuple[Budget, ...] = ("frozen", "quick", "paper")
 EIGHT = tuple(spec.name for spec in SHORT_TEXTS)
 THREE = ("searchsnippets", "stackoverflow", "googlenews-ts")  # of ablations and pseudo-labels
 FOUR = ("stackoverflow", "searchsnippets", "googlenews-t", "tweet")  # of the sensitivity
+DEVELOPMENT = ("tweet", "searchsnippets", "stackoverflow")  # whose labels chose the defaults
 ENCODERS = (
     "auto",
     "sentence-transformers/all-mpnet-base-v2",
@@ -34,6 +35,15 @@ ABLATIONS = (
     "without-similarity",
     "without-contrast",
     "without-pseudo-labels",
+)
+
+
+ADDITIONS = (
+    "kmeans-start",
+    "batch-alone",
+    "without-neighbours",
+    "alternating",
+    "dropout-predictions",
 )
 
 
@@ -223,8 +233,13 @@ def _effort(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
             ("2", "learning_rate_encoder=0.0002"),
         )
     ]
-    sets = ("tweet", "searchsnippets", "stackoverflow")
-    return [replace(kind, dataset=data, seed=s) for s, data, kind in product(seeds, sets, kinds)]
+    return [
+        replace(kind, dataset=data, seed=s) for s, data, kind in product(seeds, DEVELOPMENT, kinds)
+    ]
+
+
+def _contributions(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
+    return _default(effort, seeds, DEVELOPMENT, ("full", *ADDITIONS))
 
 
 def _long_texts(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
@@ -251,6 +266,7 @@ SUITES: Mapping[str, Suite] = {
     "encoders": Suite("Other encoders", _encoders, 1),
     "cost": Suite("Parameters, time and memory", _cost, 1),
     "effort": Suite("Which layers learn, and how fast", _effort, 1),
+    "contributions": Suite("What the default mode adds to the paper", _contributions, 3),
     "long-texts": Suite("Long texts", _long_texts, 3),
     "images": Suite("Images", _images, 3),
 }

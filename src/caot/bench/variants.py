@@ -47,6 +47,22 @@ VARIANTS: Mapping[str, MethodVariant] = {
     "conventional": MethodVariant(
         "conventional OT", {"variant": Variant(pseudo_labels="balanced")}
     ),
+    # What the default mode adds to the paper, left out one by one.
+    "kmeans-start": MethodVariant(
+        "first clusters by K-means", {"variant": Variant(start="kmeans")}
+    ),
+    "batch-alone": MethodVariant(
+        "no neighbours in the transport", {"variant": Variant(neighbour_weight=0.0)}
+    ),
+    "without-neighbours": MethodVariant(
+        "no neighbours at all", {"variant": Variant(start="kmeans", neighbour_weight=0.0)}
+    ),
+    "alternating": MethodVariant(
+        "transport by Algorithm 2", {"variant": Variant(scheme="alternating")}
+    ),
+    "dropout-predictions": MethodVariant(
+        "predictions with dropout", {"variant": Variant(predict_in_evaluation=False)}
+    ),
     # So strong a penalty holds the masses at 1/k, while the similarity stays.
     "conventional-similar": MethodVariant("conventional OT, S kept", {"imbalance": 1e6}),
 }
