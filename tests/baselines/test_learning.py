@@ -10,13 +10,15 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from caot.baselines.back_translation import BackTrans, BackTranslation, TranslationNotAvailable
-from caot.baselines.esimcse import MomentumContrast, WordRepetition
+from caot.baselines.back_translation import BackTrans
+from caot.baselines.esimcse import MomentumContrast
 from caot.baselines.fnscc import NeighbourContrast
 from caot.baselines.heads import StudentT
+from caot.baselines.pseudo_labels import solve_times
+from caot.baselines.repetition import WordRepetition
 from caot.baselines.representation import Representation
-from caot.baselines.rstc import solve_times
 from caot.baselines.scl import SubspaceContrast
+from caot.baselines.translation import BackTranslation, TranslationNotAvailable
 from caot.inputs import read_inputs
 from caot.preparation import load, prepare
 from caot.settings import PreparationSettings

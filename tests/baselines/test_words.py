@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from caot.baselines.self_train import Sif
-from caot.baselines.stcc import binary_codes, fold, k_max
+from caot.baselines.binary_codes import binary_codes
+from caot.baselines.dynamic_cnn import fold, k_max
+from caot.baselines.word_readers import Sif
 from caot.baselines.word_vectors import WordVectors, co_occurrences, ppmi
 from tests.baselines.quick import CORPUS, accuracy, quick
 from tests.estimator_corpus import vectors
@@ -72,6 +73,17 @@ def test_self_training_makes_assignments_surer() -> None:
     short, long = (quick("self-train", max_iter=n).fit(CORPUS.texts) for n in (1, 60))
     first, last = (m.predict_proba(CORPUS.texts).max(axis=1).mean() for m in (short, long))
     assert last > first
+
+
+def test_self_training_is_one_training_of_two_stages() -> None:
+    events: list[object] = []
+    model = quick("self-train").fit(CORPUS.texts, callbacks=(events.append,))
+    settings = model.get_params()
+    first, second = settings["pretrain_iter"], settings["max_iter"]
+    assert model.n_iter_ == first + second == len(model.history_.loss)
+    assert model.history_.stage.tolist() == ["warm-up"] * first + ["interactive"] * second
+    kinds = [type(event).__name__ for event in events]
+    assert (kinds.count("StageStarted"), kinds.count("Finished")) == (2, 1)
 
 
 def test_codes_are_balanced_bits_that_agree_within_topics() -> None:

@@ -146,7 +146,7 @@ def test_any_method_that_trains_on_views_is_measured(method, data, place, monkey
     assert "ns" not in alone
 
 
-@pytest.mark.parametrize("method", ["stcc", "self-train", "simcse", "esimcse"])
+@pytest.mark.parametrize("method", ["stcc", "simcse", "esimcse"])
 def test_methods_without_given_views_are_measured_too(method, data, place, monkeypatch):
     monkeypatch.setattr(running, "_FEATURE_CURVES", (str(data),))
     record = run_cell(cell(data, method), place)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -11,6 +13,7 @@ from caot.baselines.losses import info_nce
 from caot.baselines.representation import Representation
 from caot.baselines.training import Losses, Objective
 from caot.networks import ProjectingNetwork
+from caot.training import Event
 
 _ROWS = 65_536
 
@@ -32,6 +35,12 @@ class ViewObjective(Objective):
         if projects:
             self.projecting = ProjectingNetwork(source.width).to(source.device)
         self.networks: nn.Module = self.projecting
+        self.told: list[Event] = []
+
+    def events(self) -> Sequence[Event]:
+        """Return what was told since the last call."""
+        new, self.told = self.told, []
+        return new
 
     def project(self, vectors: Tensor) -> Tensor:
         """Return what instances are compared by, (n, d), from vectors (n, width)."""

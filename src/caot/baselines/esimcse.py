@@ -2,64 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from caot.augment import FeatureNoise, TextViews
-from caot.augment.protocol import augment_distinct
-from caot.augment.words import check_rate, draw_words, split_words, text_generator
+from caot.augment import FeatureNoise
 from caot.baselines.base import Views
 from caot.baselines.contrast import Contrast
 from caot.baselines.losses import info_nce
+from caot.baselines.repetition import WordRepetition
 from caot.baselines.representation import Representation
 from caot.baselines.trained import TrainedMethod
 from caot.baselines.training import Losses, Objective
-from caot.encoders import Encoder
 from caot.inputs import Inputs
 from caot.settings import AugmenterSpec
-
-
-@dataclass(frozen=True, slots=True)
-class WordRepetition:
-    """The text itself, and the text with some words said twice, so that lengths differ.
-
-    Up to max(2, rate × words) words, a number drawn anew for each text, are repeated in place.
-    """
-
-    rate: float = 0.32
-    name: ClassVar[str] = "word-repetition"
-    identical: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        check_rate(self.rate)
-
-    def __call__(
-        self,
-        texts: Sequence[str],
-        *,
-        encoder: Encoder | None = None,
-        random_state: int = 0,
-        progress: bool = False,
-    ) -> TextViews:
-        """Return the texts and their repetitive twins."""
-        return augment_distinct(
-            texts, lambda given: (given, [self._repeated(text, random_state) for text in given])
-        )
-
-    def _repeated(self, text: str, random_state: int) -> str:
-        words = split_words(text)
-        generator = text_generator(random_state, self.name, text)
-        most = min(len(words), max(2, int(self.rate * len(words))))
-        count = int(generator.integers(0, most + 1))
-        for word in reversed(draw_words(words, count, generator) if count else []):
-            text = f"{text[: word.end]} {text[word.start :]}"
-        return text
 
 
 class MomentumContrast(Contrast):

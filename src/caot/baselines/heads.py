@@ -136,9 +136,13 @@ class StudentT(Head):
     def at(cls, centers: Vectors, alpha: float = 1.0, scale: float = 1.0) -> StudentT:
         """Return the head that starts at the given centres (k, width), not scaled yet."""
         head = cls(centers.shape[0], centers.shape[1], alpha, scale)
-        with torch.no_grad():
-            head.centers.copy_(scale * torch.from_numpy(np.asarray(centers)))
+        head.move_to(centers)
         return head
+
+    def move_to(self, centers: Vectors) -> None:
+        """Put the centres (k, width), not scaled yet, in the place of its own."""
+        with torch.no_grad():
+            self.centers.copy_(self.scale * torch.from_numpy(np.asarray(centers)))
 
     def predict(self, embeddings: Tensor) -> Tensor:
         """Return log q, (n, k)."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, cast
 
@@ -16,17 +14,15 @@ from caot.baselines.base import Vectors
 from caot.baselines.contrast import ViewObjective
 from caot.baselines.heads import ClusterNetwork, Head
 from caot.baselines.losses import nt_xent
+from caot.baselines.pseudo_labels import solve_times, targets_made
 from caot.baselines.representation import Representation
 from caot.baselines.trained import TrainedMethod
 from caot.baselines.training import Losses, Objective
-from caot.kmeans import kmeans
 from caot.losses import pseudo_label_loss
-from caot.metrics import change_rate
-from caot.training import Event, Stage, TargetsMade
+from caot.training import Stage
 from caot.transport import (
     AdaptiveTransport,
     Status,
-    TransportResult,
     effective_imbalance,
     imbalance_level,
 )
@@ -58,7 +54,6 @@ class RobustLabels(ViewObjective):
         self.transport, self.times = transport, times
         self.weight, self.temperature = weight, temperature
         self.networks = nn.ModuleList([self.projecting, head])
-        self._new: list[Event] = []
 
     def losses(self, rows: NDArray[np.int64], iteration: int) -> Losses:
         """Return both losses of a batch, after new labels if it is time."""
@@ -75,11 +70,6 @@ class RobustLabels(ViewObjective):
         """Return warm-up until the first transport."""
         return Stage.WARM_UP if iteration < min(self.times) else Stage.INTERACTIVE
 
-    def events(self) -> Sequence[Event]:
-        """Return the transports since the last call."""
-        new, self._new = self._new, []
-        return new
-
     def _solve(self, iteration: int) -> None:
         """Give all samples the labels of the transport of their predictions."""
         self.set_mode(training=False)
@@ -90,7 +80,7 @@ class RobustLabels(ViewObjective):
         if result.status is Status.NON_FINITE:
             return  # the old labels serve on; the loop stops if the losses are not finite either
         before, self.labels = self.labels, result.labels.cpu().numpy()
-        self._new.append(_event(iteration, before, self.labels, result))
+        self.told.append(targets_made(iteration, np.arange(len(before)), before, result))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -131,12 +121,7 @@ class RSTC(TrainedMethod):
     _least: ClassVar[dict[str, int]] = {**TrainedMethod._least, "n_solves": 1}
 
     def _objective(self, source: Representation, n_iter: int) -> Objective:
-        labels = kmeans(
-            source.vectors(),
-            self.n_clusters,
-            n_init=self.n_init,
-            random_state=self.random_state,
-        ).labels
+        labels = self._kmeans(source.vectors()).labels
         warmup = self.warmup_iter
         if warmup is None:
             warmup = max(round(0.3 * n_iter), min(80, n_iter // 2))
@@ -158,33 +143,3 @@ class RSTC(TrainedMethod):
 
     def _head(self, objective: Objective, vectors: Vectors) -> Head:
         return cast("RobustLabels", objective).head
-
-
-def solve_times(start: int, end: int, count: int) -> frozenset[int]:
-    """Return the iterations of the transports: quadratically spaced from start to before end.
-
-    >>> sorted(solve_times(0, 100, 6))
-    [0, 2, 11, 25, 44, 69]
-    """
-    return frozenset(start + int((end - start) * (j / count) ** 2) for j in range(count))
-
-
-def _event(
-    iteration: int,
-    before: NDArray[np.int64],
-    labels: NDArray[np.int64],
-    result: TransportResult,
-) -> TargetsMade:
-    return TargetsMade(
-        iteration=iteration,
-        rows=np.arange(len(labels)),
-        labels=labels.copy(),
-        column_mass=result.column_mass.cpu().numpy(),
-        change_rate=change_rate(before, labels),
-        objective=result.objective[-1] if result.objective else math.nan,
-        status=result.status,
-        n_outer=result.n_outer,
-        n_inner=result.n_inner,
-        stopped_early=result.stopped_early,
-        collapsed=result.collapsed,
-    )

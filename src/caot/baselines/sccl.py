@@ -16,7 +16,6 @@ from caot.baselines.losses import kl_to_target, nt_xent, target_distribution
 from caot.baselines.representation import Representation
 from caot.baselines.trained import TrainedMethod
 from caot.baselines.training import Losses, Objective
-from caot.kmeans import kmeans
 
 
 class SupportingContrast(ViewObjective):
@@ -84,12 +83,7 @@ class SCCL(TrainedMethod):
         )
 
     def _start(self, source: Representation) -> StudentT:
-        found = kmeans(
-            source.vectors(),
-            self.n_clusters,
-            n_init=self.n_init,
-            random_state=self.random_state,
-        )
+        found = self._kmeans(source.vectors())
         return StudentT.at(found.centers, self.alpha, source.scale).to(source.device)
 
     def _head(self, objective: Objective, vectors: Vectors) -> Head:

@@ -17,7 +17,6 @@ from caot.baselines.representation import Representation
 from caot.baselines.trained import TrainedMethod
 from caot.baselines.training import Losses, Objective
 from caot.imbalance import ImbalanceSpec, check_imbalance, resolve_imbalance
-from caot.kmeans import kmeans
 from caot.losses import pseudo_label_loss
 from caot.transport import AdaptiveTransport, Status
 
@@ -88,12 +87,7 @@ class SCPCL(TrainedMethod):
         check_imbalance(self.imbalance)
 
     def _objective(self, source: Representation, n_iter: int) -> Objective:
-        found = kmeans(
-            source.vectors(),
-            self.n_clusters,
-            n_init=self.n_init,
-            random_state=self.random_state,
-        )
+        found = self._kmeans(source.vectors())
         resolved = resolve_imbalance(
             self.imbalance,
             start=found.labels,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import caot
 from caot.baselines import RivalNotInstalled
-from caot.baselines.back_translation import TranslationNotAvailable
+from caot.baselines.translation import TranslationNotAvailable
 from caot.bench.cells import Cell
 from caot.bench.datasets import load_data
 from caot.bench.images import image_features
