@@ -20,7 +20,7 @@ export TOKENIZERS_PARALLELISM := false
 # Tests never use the network, and two workers with one thread each fill two cores.
 TEST_ENV := HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1
 
-.PHONY: help venv demo lint test test-slow bench-transport bench-quick bench-report bench-method bench-speed docs gallery clean new-venv
+.PHONY: help venv demo lint test test-slow bench-transport bench-quick bench-report bench-speed docs gallery clean new-venv
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -48,10 +48,6 @@ bench-quick: $(STAMP) ## a slice of the benchmark from texts to report, some min
 
 bench-report: $(STAMP) ## write docs/results.md from the records
 	@$(PY) -m caot bench report -o docs/results.md --findings benchmarks/findings.md
-
-bench-method: $(STAMP) ## run the missing records of the method; needs CAOT_DATA=folder
-	@$(PY) -W ignore -m benchmarks.method
-	@$(PY) -m benchmarks.method --table
 
 gallery: $(STAMP) ## draw the pictures of docs/gallery.md
 	@$(PY) docs/make_gallery.py

@@ -27,7 +27,7 @@ from tests.baselines.quick import (
 )
 
 NAMES = sorted(QUICK)
-RIVALS = "caot[rivals]"
+RIVALS = "the extra rivals"
 
 
 @pytest.fixture(scope="module", params=NAMES)

@@ -106,7 +106,7 @@ def test_a_model_of_a_newer_version(run, tickets):
 def test_a_run_of_a_newer_version(run):
     record = json.loads((run / "run.json").read_text(encoding="utf-8"))
     (run / "run.json").write_text(json.dumps({**record, "format_version": 99}), encoding="utf-8")
-    fails(caot("describe", run), "newer format", "pip install -U caot")
+    fails(caot("describe", run), "newer format", "use that version, or a later one")
 
 
 def test_texts_in_another_language_name_a_multilingual_encoder(tmp_path):

@@ -32,7 +32,7 @@ class BERTopicAdapter(Rival):
     Notes
     -----
     Further parameters are those of :class:`~caot.baselines.rivals.Rival`. Needs
-    ``pip install "caot[rivals]"``.
+    ``pip install "/path/to/caot[rivals]"``.
 
     References
     ----------

@@ -29,7 +29,7 @@ class EVoCAdapter(Rival):
     Notes
     -----
     Further parameters are those of :class:`~caot.baselines.rivals.Rival`. Needs
-    ``pip install "caot[rivals]"``.
+    ``pip install "/path/to/caot[rivals]"``.
 
     References
     ----------

@@ -9,11 +9,10 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from caot.baselines.registry import METHODS, RIVALS, Method
+from caot.extras import install_hint
 
 if TYPE_CHECKING:
     from caot.baselines.base import Baseline
-
-INSTALL = f'pip install "{RIVALS}"'
 
 
 class RivalNotInstalled(ImportError):  # noqa: N818 - the name says what happened
@@ -39,7 +38,7 @@ def require_libraries(method: Method) -> None:
     if missing:
         verb = "is" if len(missing) == 1 else "are"
         msg = f"the method {method.name!r} needs {' and '.join(missing)}, which {verb} not "
-        msg += f"installed: {INSTALL}"
+        msg += f"installed: {install_hint(RIVALS)}"
         raise RivalNotInstalled(msg)
 
 

@@ -67,7 +67,7 @@ class Method:
         return cast("type[Baseline]", getattr(module, self.class_name))
 
 
-RIVALS = "caot[rivals]"
+RIVALS = "rivals"
 
 _ALL = (
     Method(
@@ -219,7 +219,7 @@ _ALL = (
         "BERTopic with its K-means option at k, or by its defaults without k",
         "bertopic",
         "BERTopicAdapter",
-        needs=RIVALS,
+        needs=f"the extra {RIVALS}",
         libraries=("bertopic", "umap"),
         finds_k=True,
     ),
@@ -229,7 +229,7 @@ _ALL = (
         "dense regions after UMAP; finds the number of clusters, and noise",
         "umap_hdbscan",
         "UmapHdbscan",
-        needs=RIVALS,
+        needs=f"the extra {RIVALS}",
         libraries=("umap",),
         finds_k=True,
         takes_k=False,
@@ -240,7 +240,7 @@ _ALL = (
         "dense regions of a neighbour graph's own embedding; finds noise",
         "evoc",
         "EVoCAdapter",
-        needs=RIVALS,
+        needs=f"the extra {RIVALS}",
         libraries=("evoc",),
         finds_k=True,
     ),

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from caot.baselines.base import Vectors
 from caot.baselines.frozen import FrozenMethod
 from caot.baselines.heads import Centroids, Head
-from caot.baselines.making import INSTALL, RivalNotInstalled, require_libraries
-from caot.baselines.registry import method_of
+from caot.baselines.making import RivalNotInstalled, require_libraries
+from caot.baselines.registry import RIVALS, method_of
 from caot.baselines.remembered import NOISE, Remembered, consistent
 from caot.checks import require_choice
+from caot.extras import install_hint
 from caot.inputs import Inputs
 
 
@@ -24,7 +25,7 @@ def import_rival(name: str) -> Any:  # noqa: ANN401 - a module of another librar
     try:
         return import_module(name)
     except ImportError as error:
-        msg = f"{name.split('.', maxsplit=1)[0]} is not installed ({error}): {INSTALL}"
+        msg = f"{name.split('.', maxsplit=1)[0]} is not installed ({error}): {install_hint(RIVALS)}"
         raise RivalNotInstalled(msg) from error
 
 

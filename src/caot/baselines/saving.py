@@ -102,5 +102,5 @@ def _class(name: str) -> type[Any]:
     try:
         return method_of(name).load()
     except KeyError:
-        msg = f"this version of caot knows no method {name!r}: upgrade with pip install -U caot"
+        msg = f"this version of caot knows no method {name!r}: a later one saved it"
         raise ModelFormatError(msg) from None

@@ -30,7 +30,7 @@ class UmapHdbscan(Rival):
     Notes
     -----
     Further parameters are those of :class:`~caot.baselines.rivals.Rival`. Needs
-    ``pip install "caot[rivals]"``.
+    ``pip install "/path/to/caot[rivals]"``.
 
     References
     ----------

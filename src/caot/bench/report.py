@@ -12,6 +12,7 @@ from caot.bench.figures import draw_figures
 from caot.bench.records import read_records
 from caot.bench.sections import SECTIONS
 from caot.bench.summaries import Results
+from caot.extras import install_hint
 from caot.files import atomic_file
 
 logger = logging.getLogger("caot.bench")
@@ -65,6 +66,6 @@ def write_report(results: Path, output: Path | None, findings: Path | None = Non
 
 def _pictures(results: Results, folder: Path) -> dict[str, Picture]:
     if importlib.util.find_spec("matplotlib") is None:
-        logger.warning('no pictures are drawn: pip install "caot[plots]"')
+        logger.warning("no pictures are drawn: %s", install_hint("plots"))
         return {}
     return draw_figures(results, folder)

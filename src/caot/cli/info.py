@@ -66,12 +66,15 @@ def _rows(document: dict[str, Any]) -> list[tuple[str, str]]:
 def _methods() -> dict[str, str]:
     """Return every method of caot fit, and whether it can be used here."""
     from caot.baselines import METHODS
-    from caot.baselines.making import INSTALL, missing_libraries
+    from caot.baselines.making import missing_libraries
+    from caot.baselines.registry import RIVALS
+    from caot.extras import install_hint
     from caot.runs import RUN_METHODS
 
     missing = {name: missing_libraries(method) for name, method in METHODS.items()}
     return {
-        name: f"not installed: {INSTALL}" if missing.get(name) else "ready" for name in RUN_METHODS
+        name: f"not installed: {install_hint(RIVALS)}" if missing.get(name) else "ready"
+        for name in RUN_METHODS
     }
 
 

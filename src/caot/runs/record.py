@@ -101,7 +101,7 @@ class RunRecord:
             written = content.get("versions", {}).get("caot", "a newer one")
             msg = (
                 f"{folder} was written by caot {written} in a newer format ({version}, this "
-                f"version reads up to {FORMAT_VERSION}): upgrade with pip install -U caot"
+                f"version reads up to {FORMAT_VERSION}): use that version, or a later one"
             )
             raise RunError(msg)
         names = [field.name for field in fields(cls)]
