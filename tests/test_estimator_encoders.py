@@ -70,7 +70,7 @@ def test_a_fit_leaves_a_given_encoder_as_it_was() -> None:
 
 
 def test_the_maximum_length_reaches_the_encoder() -> None:
-    model = quick_text(max_length=6, finetune="none").fit(TEXTS)
+    model = quick_text(2, max_length=6, finetune="none").fit(TEXTS)
     assert model.encoder_.max_length == 6
 
 

@@ -86,7 +86,7 @@ def test_means_spreads_and_differences(results):
 
 def test_every_suite_has_its_section_and_figures_of_the_records(results):
     text = write_report(results, None)
-    assert text.count("\n## ") == 13
+    assert text.count("\n## ") == 14
     assert "`caot bench run ablations`" in text
     assert "| Tweet | 0.70 | severe | 0.05 | 0.01 | 0.61 |" in text
     # The mean of the last fifth of five bins.

@@ -40,7 +40,7 @@ def test_a_dry_run_lists_what_is_missing(data):
 def test_the_list(tmp_path):
     result = invoke("bench", "list", "--json")
     known = json.loads(result.stdout)
-    assert len(known["suites"]) == 14
+    assert len(known["suites"]) == 15
     assert "tweet" in known["datasets"]
     assert "ablations" in invoke("bench", "list").stdout
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from caot.bench.running import MissingModelError
+from caot.baselines.making import RivalNotInstalled
 from caot.cli.errors import explained
 from caot.cli.values import require_device
 from caot.encoders.export import BackendNotAvailable, ExportError
@@ -168,7 +168,7 @@ def test_what_python_and_other_libraries_raise_unforeseen_is_a_fault(kind):
     assert sentence.startswith(f"a fault of caot ({kind.__name__}: no such thing)")
 
 
-@pytest.mark.parametrize("kind", [BackendNotAvailable, ExportError, MissingModelError, RunError])
+@pytest.mark.parametrize("kind", [BackendNotAvailable, ExportError, RivalNotInstalled, RunError])
 def test_errors_of_our_own_are_for_the_user(kind):
     assert explained(kind("do this")) == ("do this", 1)
 

@@ -141,15 +141,15 @@ def test_every_command_line_in_a_page_names_options_that_exist(page):
             assert set(re.findall(r"(?<=\s)-{1,2}[a-z][\w-]*", rest)) <= known, (command, rest)
 
 
-def test_readme_is_short_and_quotes_figures_of_the_benchmark_page():
+def test_readme_is_short_and_quotes_figures_of_the_results():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(readme.splitlines()) < 150
-    benchmarks = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (\S+) \(.*\) \| ([\d.]+ ± [\d.]+) \| (.+?) \|$", readme, re.MULTILINE)
-    assert len(rows) == 3
-    for data, kmeans, ours in rows:
-        assert f"| {data} | K-means alone | {kmeans} |" in benchmarks
-        assert f"| {data} | consistent | {ours} |" in benchmarks
+    results = (DOCS / "results.md").read_text(encoding="utf-8")
+    quoted = re.findall(r"^\| \S+ \(\d+.*\) \| (.+?) \| (.+?) \|$", readme, re.MULTILINE)
+    for column, row in enumerate(("K-means, MiniLM", "CAOT, default, MiniLM, frozen")):
+        (line,) = re.findall(rf"^\| {re.escape(row)} \| (.+) \|$", results, re.MULTILINE)[:1]
+        figures = [re.sub(r" \(\d\)$", "", figure) for figure in line.split(" | ")]
+        assert [pair[column] for pair in quoted] == figures[:8]
 
 
 def test_readme_links_every_how_to():
