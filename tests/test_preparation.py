@@ -63,8 +63,9 @@ def test_a_method_may_take_the_layers_that_fit_its_iterations(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO, "caot")
-    assert prepared().layers == 2
+    assert prepared(time_budget="1h").layers == 2
     assert "finetune=2: about 0 s" in caplog.text
+    assert prepared().layers == "none"
     assert prepared(time_budget=1e-6).layers == "none"
 
 

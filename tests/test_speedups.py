@@ -102,9 +102,11 @@ def test_more_than_the_memory_goes_to_a_file() -> None:
 
 def test_auto_says_what_it_chose_and_why(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "caot")
-    made = plan(views=VIEWS, finetune="auto")
+    assert plan(views=VIEWS, finetune="auto").prepared.frozen
+    assert "finetune='none': quickest on a CPU; a time budget, or finetune=2," in caplog.text
+    made = plan(views=VIEWS, finetune="auto", time_budget="10min")
     assert made.config.objective.learning_rate_encoder > 5e-6
-    assert "finetune=2: about 0 s, within the usual 25 min" in caplog.text
+    assert "finetune=2: about 0 s, within the budget of 10 min" in caplog.text
     plan(views=VIEWS, finetune="auto", time_budget=1e-6)
     assert "finetune='none': training 2 layers would take about" in caplog.text
 
