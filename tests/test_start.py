@@ -53,6 +53,18 @@ def test_where_groups_overlap_kmeans_is_chosen(caplog: pytest.LogCaptureFixture)
     assert adjusted_rand_score(truth, labels) > adjusted_rand_score(truth, linked) + 0.2
 
 
+@pytest.mark.parametrize(("ahead", "linked"), [(0.01, False), (0.03, True)])
+def test_linkage_must_be_clearly_ahead(
+    monkeypatch: pytest.MonkeyPatch, ahead: float, linked: bool
+) -> None:
+    vectors, _ = blobs(UNEVEN)
+    smoothed = Neighbours.of(vectors, 10).smooth(vectors)
+    expected = average_linkage(smoothed, 5, random_state=0)
+    fits = iter([0.6 + ahead, 0.6])  # of linkage, and of K-means
+    monkeypatch.setattr(Neighbours, "modularity", lambda _self, _labels: next(fits))
+    assert np.array_equal(find(vectors, 5), expected) is linked
+
+
 def test_kmeans_as_in_the_paper() -> None:
     vectors, _ = blobs(UNEVEN)
     expected = kmeans(vectors, 6, n_init=3, random_state=0).labels
