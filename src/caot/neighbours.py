@@ -48,9 +48,11 @@ class Neighbours:
         """Return unit vectors to which each sample's neighbours were added (Eq. 33), (n, width)."""
         smoothed = unit_rows(vectors)
         for _ in range(rounds):
-            parts = np.array_split(np.arange(len(vectors)), max(1, len(vectors) // _ROWS_AT_ONCE))
-            means = [smoothed[self.index[rows]].mean(axis=1) for rows in parts]
-            smoothed = unit_rows(smoothed + np.concatenate(means))
+            before, smoothed = smoothed, np.empty_like(smoothed)
+            for start in range(0, len(vectors), _ROWS_AT_ONCE):
+                rows = slice(start, start + _ROWS_AT_ONCE)
+                around = before[self.index[rows]].mean(axis=1)
+                smoothed[rows] = unit_rows(before[rows] + around)
         return smoothed
 
     def modularity(self, labels: NDArray[np.int64]) -> float:

@@ -29,7 +29,7 @@ class Schedule:
     """How many iterations each stage has, and how many samples each of them sees.
 
     ``max_iter`` counts the warm-up, as in the paper; the head start, in which the clustering
-    network learns the K-means labels, comes on top of it.
+    network learns the first clusters, comes on top of it.
     """
 
     max_iter: int = 2000
