@@ -34,7 +34,7 @@ def changed_parts(model: CAOT) -> set[str]:
     ("finetune", "changed"),
     [
         ("none", set()),
-        ("auto", {"layer.0", "layer.1"}),
+        ("auto", set()),
         (1, {"layer.1"}),
         (2, {"layer.0", "layer.1"}),
         ("all", {"embeddings", "layer.0", "layer.1"}),

@@ -58,7 +58,7 @@ def fitted() -> CAOT:
         ("none", set()),
         (1, {"layer.1"}),
         ("all", {"embeddings", "layer.0", "layer.1"}),
-        ("auto", {"layer.0", "layer.1"}),
+        ("auto", set()),
     ],
 )
 def test_fits_frozen_and_learning(finetune: Any, changed: set[str]) -> None:
