@@ -20,7 +20,7 @@ logger = logging.getLogger("caot.start")
 
 StartKind: TypeAlias = Literal["kmeans", "neighbours"]
 
-# Rows that are linked; their distances take four bytes a pair, twice. The others join afterwards.
+# Rows that are linked; their distances take eight bytes a pair, twice. The others join afterwards.
 LINKED_ROWS = 8_000
 # By so much more modularity linkage must win: it may find one great cluster and scattered texts.
 _CLEARLY = 0.02
