@@ -185,10 +185,9 @@ def settled_networks(plan: FitPlan, n_iter: int) -> Networks:
     few = Schedule(n_iter, 0, min(schedule.head_iter, n_iter), schedule.batch_size)
     trainer = Trainer(
         Features(plan.prepared.encoder.width),
-        plan.prepared.data,
+        plan.data,
         replace(plan.config, schedule=few),
-        start=plan.start,
-        neighbours=plan.neighbours,
+        beginning=plan.beginning,
     )
     trainer.run()
     return trainer.networks
@@ -199,11 +198,10 @@ def our_contender(plan: FitPlan, networks: Networks) -> Contender:
     timed = TimedTransport(plan.config.transport)
     trainer = Trainer(
         plan.prepared.training_encoder,
-        plan.prepared.data,
+        plan.data,
         replace(plan.config, transport=timed.as_transport()),
         plan.prepared.parameters,
-        start=plan.start,
-        neighbours=plan.neighbours,
+        beginning=plan.beginning,
     )
     trainer.networks.load_state_dict(networks.state_dict())
     trainer.iteration = plan.config.schedule.bounds(Stage.INTERACTIVE)[0]

@@ -1,4 +1,4 @@
-"""The clusters that training starts from."""
+"""What training begins with: first clusters and neighbours."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 from caot import start
 from caot.kmeans import kmeans
 from caot.neighbours import Neighbours, unit_rows
-from caot.start import StartSettings, average_linkage, starting_clusters
+from caot.start import Beginning, StartSettings, average_linkage, begin
 
 
 def blobs(sizes: list[int], spread: float = 0.8) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
@@ -29,8 +29,18 @@ UNEVEN = [400, 300, 200, *[15] * 12]
 
 
 def find(vectors: NDArray[np.float32], k: int, kind: str = "neighbours") -> NDArray[np.int64]:
-    settings = StartSettings(kind, restarts=3)  # type: ignore[arg-type]
-    return starting_clusters(vectors, k, settings, random_state=0)
+    return begin_with(vectors, k, StartSettings(kind, restarts=3)).clusters  # type: ignore[arg-type]
+
+
+def begin_with(
+    vectors: NDArray[np.float32],
+    k: int,
+    settings: StartSettings,
+    words: NDArray[np.float32] | None = None,
+    *,
+    with_neighbours: bool = False,
+) -> Beginning:
+    return begin(vectors, words, k, settings, with_neighbours=with_neighbours, random_state=0)
 
 
 def test_large_and_small_clusters_side_by_side(caplog: pytest.LogCaptureFixture) -> None:
@@ -47,9 +57,10 @@ def test_where_groups_overlap_kmeans_is_chosen(caplog: pytest.LogCaptureFixture)
     caplog.set_level(logging.INFO, "caot")
     vectors, truth = blobs([150] * 4, spread=1.5)
     labels = find(vectors, 4)
-    np.testing.assert_array_equal(labels, find(vectors, 4, "kmeans"))
+    smoothed = Neighbours.of(vectors, 10).smooth(vectors)
+    np.testing.assert_array_equal(labels, kmeans(smoothed, 4, n_init=3, random_state=0).labels)
     assert "first clusters: K-means" in caplog.text
-    linked = average_linkage(Neighbours.of(vectors, 10).smooth(vectors), 4, random_state=0)
+    linked = average_linkage(smoothed, 4, random_state=0)
     assert adjusted_rand_score(truth, labels) > adjusted_rand_score(truth, linked) + 0.2
 
 
@@ -69,6 +80,31 @@ def test_kmeans_as_in_the_paper() -> None:
     vectors, _ = blobs(UNEVEN)
     expected = kmeans(vectors, 6, n_init=3, random_state=0).labels
     np.testing.assert_array_equal(find(vectors, 6, "kmeans"), expected)
+
+
+def test_words_stand_beside_the_embeddings() -> None:
+    """Eq. 36, for the first clusters and for the neighbours."""
+    vectors, _ = blobs([120])
+    said = np.arange(120) % 3
+    words = np.eye(3, dtype=np.float32)[said]
+    for kind in ("kmeans", "neighbours"):
+        settings = StartSettings(kind, 3, word_weight=2.0)  # type: ignore[arg-type]
+        found = begin_with(vectors, 3, settings, words, with_neighbours=True)
+        assert adjusted_rand_score(said, found.clusters) == 1.0
+        assert found.neighbours is not None
+        assert (said[found.neighbours.index] == said[:, None]).all()
+        without = begin_with(vectors, 3, StartSettings(kind, 3), words)  # type: ignore[arg-type]
+        np.testing.assert_array_equal(without.clusters, find(vectors, 3, kind))
+
+
+def test_neighbours_are_found_where_they_are_needed() -> None:
+    vectors, _ = blobs([60, 60])
+    assert begin_with(vectors, 2, StartSettings()).neighbours is None
+    asked = begin_with(vectors, 2, StartSettings(), with_neighbours=True).neighbours
+    own = begin_with(vectors, 2, StartSettings("neighbours")).neighbours
+    assert asked is not None
+    assert own is not None
+    np.testing.assert_array_equal(asked.index, own.index)
 
 
 @pytest.mark.parametrize("k", [2, 7, 15])
@@ -98,6 +134,7 @@ def test_of_many_rows_some_are_linked_and_the_others_join(monkeypatch: pytest.Mo
     [
         ({"kind": "random"}, "start must be 'kmeans' or 'neighbours', got 'random'"),
         ({"restarts": 0}, "kmeans_restarts must be at least 1, got 0"),
+        ({"word_weight": -0.5}, r"word_weight must be at least 0, got -0\.5"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(settings: dict[str, object], message: str) -> None:

@@ -7,7 +7,7 @@ import json
 import logging
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
@@ -16,11 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from caot.imbalance import Imbalance, resolve_imbalance
 from caot.inputs import Inputs, check_views, require_distinct
-from caot.neighbours import Neighbours, usual_count
 from caot.preparation import Embeddings, Preparation, choose_layers, load, prepare
 from caot.progress import ProgressBar
 from caot.settings import FitSettings
-from caot.start import starting_clusters
+from caot.start import Beginning, begin
 from caot.training import (
     Callback,
     EndReason,
@@ -29,7 +28,9 @@ from caot.training import (
     Snapshot,
     Trainer,
     TrainingConfig,
+    TrainingData,
 )
+from caot.words import word_vectors
 
 logger = logging.getLogger("caot")
 
@@ -53,8 +54,8 @@ class FitPlan:
     prepared: Preparation
     config: TrainingConfig
     imbalance: Imbalance
-    start: NDArray[np.int64]
-    neighbours: Neighbours | None
+    data: TrainingData
+    beginning: Beginning
     verbose: int
 
     @classmethod
@@ -75,8 +76,16 @@ class FitPlan:
             frozen=choice.layers == "none", n_samples=len(inputs.filled), n_iter=choice.n_iter
         )
         prepared = prepare(settings, loaded, choice.layers, given, n_iter=schedule.max_iter)
-        neighbours, start = _first_clusters(settings, n_clusters, prepared.vectors)
-        imbalance = _look_at_sizes(settings, n_clusters, start)
+        data = replace(prepared.data, words=_words(settings, inputs))
+        beginning = begin(
+            prepared.vectors,
+            data.words,
+            n_clusters,
+            settings.start,
+            with_neighbours=settings.neighbour_weight > 0,
+            random_state=int(settings.random_state),
+        )
+        imbalance = _look_at_sizes(settings, n_clusters, beginning.clusters)
         config = settings.config(
             n_clusters,
             schedule,
@@ -84,7 +93,7 @@ class FitPlan:
             uniformity=imbalance.uniformity,
             embedding_scale=_unit_scale(prepared.vectors),
         )
-        return cls(prepared, config, imbalance, start, neighbours, settings.verbose)
+        return cls(prepared, config, imbalance, data, beginning, settings.verbose)
 
     def run(
         self,
@@ -101,12 +110,11 @@ class FitPlan:
             observers.append(bar)
         trainer = Trainer(
             self.prepared.training_encoder,
-            self.prepared.data,
+            self.data,
             self.config,
             self.prepared.parameters,
             observers,
-            start=self.start,
-            neighbours=self.neighbours,
+            beginning=self.beginning,
         )
         try:
             if checkpoint is None:
@@ -141,7 +149,7 @@ class FitPlan:
     def _identity(self) -> str:
         """Return a hash of all that decides the result."""
         content = hashlib.sha256(json.dumps(self.config.as_dict(), sort_keys=True).encode())
-        data, parameters = self.prepared.data, self.prepared.parameters
+        data, parameters = self.data, self.prepared.parameters
         for part in (data.original, data.first, data.second):
             content.update(b"-" if part is None else part.digest().encode())
         how = f"{data.noise} {data.mixed_precision} {len(parameters)}"
@@ -149,17 +157,12 @@ class FitPlan:
         return content.hexdigest()
 
 
-def _first_clusters(
-    settings: FitSettings, n_clusters: int, vectors: Embeddings
-) -> tuple[Neighbours | None, NDArray[np.int64]]:
-    """Return the neighbours of the samples, where they are needed, and the first clusters."""
-    seed = int(settings.random_state)
-    neighbours = None
-    if settings.needs_neighbours:
-        count = usual_count(len(vectors), n_clusters)
-        neighbours = Neighbours.of(vectors, count, random_state=seed)
-    start = starting_clusters(vectors, n_clusters, settings.start, neighbours, random_state=seed)
-    return neighbours, start
+def _words(settings: FitSettings, inputs: Inputs) -> NDArray[np.float32] | None:
+    """Return vectors of the words of the texts that are not empty, if words count."""
+    if inputs.is_vectors or settings.start.word_weight == 0:
+        return None
+    texts = [inputs.values[row] for row in inputs.filled]
+    return word_vectors(texts, random_state=int(settings.random_state))
 
 
 def _look_at_sizes(settings: FitSettings, n_clusters: int, start: NDArray[np.int64]) -> Imbalance:

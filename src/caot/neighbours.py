@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 # Among so many rows, drawn at random, neighbours are looked for: the cost stays linear in the rows.
@@ -38,10 +39,10 @@ class Neighbours:
         for start in range(0, n, _ROWS_AT_ONCE):
             rows = np.arange(start, min(start + _ROWS_AT_ONCE, n))
             cosines = unit_rows(vectors[rows]) @ candidates.T
-            # A row is no neighbour of itself.
-            cosines[rows[:, None] == among] = -np.inf
-            nearest = np.argpartition(-cosines, count - 1, axis=1)[:, :count]
-            index[rows] = among[nearest]
+            _, own, itself = np.intersect1d(rows, among, assume_unique=True, return_indices=True)
+            cosines[own, itself] = -np.inf  # a row is no neighbour of itself
+            nearest = torch.topk(torch.from_numpy(cosines), count, sorted=False).indices
+            index[rows] = among[nearest.numpy()]
         return cls(index)
 
     def smooth(self, vectors: NDArray[np.float32], rounds: int = 2) -> NDArray[np.float32]:

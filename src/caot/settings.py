@@ -42,6 +42,7 @@ _WARMUP_SHARE = 0.3
 # Iterations that pseudo-labels must stand still before training ends early.
 _PATIENCE = 100
 _NEIGHBOUR_WEIGHT = 20.0
+_WORD_WEIGHT = 0.5
 _PATIENCE_FROZEN = 150  # cheap iterations: no hurry
 
 
@@ -138,8 +139,14 @@ class FitSettings(PreparationSettings):
     @property
     def start(self) -> StartSettings:
         """How the first clusters are found."""
-        usual: StartKind = "kmeans" if self.is_faithful else "neighbours"
-        return StartSettings(self.open_choices.start or usual, self.open_choices.kmeans_restarts)
+        choices = self.open_choices
+        kind: StartKind = "kmeans" if self.is_faithful else "neighbours"
+        words = 0.0 if self.is_faithful else _WORD_WEIGHT
+        return StartSettings(
+            kind if choices.start is None else choices.start,
+            choices.kmeans_restarts,
+            words if choices.word_weight is None else choices.word_weight,
+        )
 
     @property
     def neighbour_weight(self) -> float:
@@ -148,11 +155,6 @@ class FitSettings(PreparationSettings):
         if given is not None:
             return given
         return 0.0 if self.is_faithful else _NEIGHBOUR_WEIGHT
-
-    @property
-    def needs_neighbours(self) -> bool:
-        """Whether anything looks at the neighbours of the samples."""
-        return self.neighbour_weight > 0 or self.start.kind == "neighbours"
 
     def iterations(self, *, frozen: bool, n_samples: int) -> int:
         """Return how many iterations a run has.

@@ -1,8 +1,9 @@
-"""The clusters that training starts from: K-means as in the paper, or what neighbours suggest."""
+"""What training begins with: first clusters, by K-means as in the paper or by neighbours."""
 
 from __future__ import annotations
 
 import logging
+import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -11,10 +12,10 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import linkage
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial.distance import pdist
 
 from caot.kmeans import kmeans
 from caot.neighbours import Neighbours, usual_count
+from caot.words import beside
 
 logger = logging.getLogger("caot.start")
 
@@ -24,19 +25,22 @@ StartKind: TypeAlias = Literal["kmeans", "neighbours"]
 LINKED_ROWS = 8_000
 # By so much more modularity linkage must win: it may find one great cluster and scattered texts.
 _CLEARLY = 0.02
+_ROWS_AT_ONCE = 512
 
 
 @dataclass(frozen=True, slots=True)
 class StartSettings:
     """How the first clusters are found.
 
-    ``kind`` "kmeans" clusters the embeddings; "neighbours" does so too, unless average linkage of
-    the smoothed embeddings clearly suits the graph of neighbours better than K-means of the same
-    does. Of ``restarts`` runs of K-means the best is taken.
+    ``kind`` "kmeans" is K-means; "neighbours" smooths vectors over neighbours, and takes K-means or
+    average linkage, whichever suits the graph of neighbours better. Of ``restarts`` runs of K-means
+    the best is taken. ``word_weight`` is how much the words of the texts count beside their
+    embeddings (Eq. 36), for the first clusters and for who is whose neighbour.
     """
 
     kind: StartKind = "kmeans"
     restarts: int = 10
+    word_weight: float = 0.0
 
     def __post_init__(self) -> None:
         if self.kind not in ("kmeans", "neighbours"):
@@ -45,41 +49,61 @@ class StartSettings:
         if self.restarts < 1:
             msg = f"kmeans_restarts must be at least 1, got {self.restarts}"
             raise ValueError(msg)
+        if not 0 <= self.word_weight < math.inf:
+            msg = f"word_weight must be at least 0, got {self.word_weight}"
+            raise ValueError(msg)
 
 
-def starting_clusters(
+@dataclass(frozen=True, slots=True, eq=False)
+class Beginning:
+    """What training begins with: first clusters of n samples, (n,), and their neighbours, if any.
+
+    Clusters are numbered 0 .. k - 1.
+    """
+
+    clusters: NDArray[np.int64]
+    neighbours: Neighbours | None
+
+
+def begin(
     vectors: NDArray[np.float32],
+    words: NDArray[np.float32] | None,
     n_clusters: int,
     settings: StartSettings,
-    neighbours: Neighbours | None = None,
     *,
+    with_neighbours: bool,
     random_state: int,
-) -> NDArray[np.int64]:
-    """Return first labels of n samples, (n,), in 0 .. k - 1.
+) -> Beginning:
+    """Find the first clusters of n samples, and their neighbours where those are needed.
 
     Parameters
     ----------
     vectors
         Embeddings, (n, width).
-    neighbours
-        Their neighbours; only "neighbours" needs them.
+    words
+        What `caot.words.word_vectors` makes of the texts, (n, their width); None for no texts.
+    with_neighbours
+        Whether neighbours are needed although the first clusters do not ask them.
     """
+    known, neighbours = beside(vectors, words, settings.word_weight), None
+    if with_neighbours or settings.kind == "neighbours":
+        count = usual_count(len(known), n_clusters)
+        neighbours = Neighbours.of(known, count, random_state=random_state)
     runs = {"n_init": settings.restarts, "random_state": random_state}
-    if settings.kind == "kmeans":
-        return kmeans(vectors, n_clusters, **runs).labels
-    if neighbours is None:
-        count = usual_count(len(vectors), n_clusters)
-        neighbours = Neighbours.of(vectors, count, random_state=random_state)
-    smoothed = neighbours.smooth(vectors)
+    if neighbours is None or settings.kind == "kmeans":
+        return Beginning(kmeans(known, n_clusters, **runs).labels, neighbours)
+    smoothed = neighbours.smooth(known)
     linked = average_linkage(smoothed, n_clusters, random_state=random_state)
-    rounded = kmeans(smoothed, n_clusters, n_init=3, random_state=random_state).labels
+    rounded = kmeans(smoothed, n_clusters, **runs).labels
     link_fit, round_fit = neighbours.modularity(linked), neighbours.modularity(rounded)
-    told = f"modularity {link_fit:.3f} by average linkage, {round_fit:.3f} by K-means"
-    if link_fit > round_fit + _CLEARLY:
-        logger.info("first clusters: average linkage (%s)", told)
-        return linked
-    logger.info("first clusters: K-means (%s)", told)
-    return kmeans(vectors, n_clusters, **runs).labels
+    use_linkage = link_fit > round_fit + _CLEARLY
+    logger.info(
+        "first clusters: %s (modularity %.3f by average linkage, %.3f by K-means)",
+        "average linkage" if use_linkage else "K-means",
+        link_fit,
+        round_fit,
+    )
+    return Beginning(linked if use_linkage else rounded, neighbours)
 
 
 def average_linkage(
@@ -101,7 +125,7 @@ def average_linkage(
     if n > LINKED_ROWS:
         drawn = np.random.default_rng(random_state).choice(n, LINKED_ROWS, replace=False)
         rows = np.sort(drawn)
-    merges = linkage(pdist(unit[rows], "cosine"), "average")
+    merges = linkage(_cosine_distances(unit[rows]), "average")
     linked = _groups(merges, len(rows), n_clusters)
     if n == len(rows):
         return linked
@@ -111,6 +135,22 @@ def average_linkage(
     labels: NDArray[np.int64] = (unit @ means.T).argmax(axis=1)
     labels[rows] = linked
     return labels
+
+
+def _cosine_distances(unit: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return the distances of all pairs of rows, in the order of scipy's ``pdist``.
+
+    Products of whole blocks take a fraction of the time that ``pdist`` takes for its pairs.
+    """
+    n, filled = len(unit), 0
+    distances = np.empty(n * (n - 1) // 2)
+    for start in range(0, n, _ROWS_AT_ONCE):
+        block = 1.0 - unit[start : start + _ROWS_AT_ONCE] @ unit[start:].T
+        for row, values in enumerate(block):
+            later = values[row + 1 :]
+            distances[filled : filled + len(later)] = later
+            filled += len(later)
+    return distances
 
 
 def _groups(merges: NDArray[np.float64], n: int, n_clusters: int) -> NDArray[np.int64]:

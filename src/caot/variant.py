@@ -49,6 +49,9 @@ class Variant:
         What the first clusters come from: K-means as in the paper, or the graph of neighbours.
     neighbour_weight
         How much the neighbours' pseudo-labels count in the transport; 0 in faithful mode.
+    word_weight
+        How much the words of the texts count beside the embeddings, for the first clusters and for
+        who is whose neighbour; 0 in faithful mode, and for vectors.
     """
 
     pseudo_labels: Literal["consistent", "adaptive", "balanced", "prediction"] = "consistent"
@@ -62,6 +65,7 @@ class Variant:
     kmeans_restarts: int = 10
     start: StartKind | None = None
     neighbour_weight: float | None = None
+    word_weight: float | None = None
 
     def __post_init__(self) -> None:
         require_choice("pseudo_labels", self.pseudo_labels, _TRANSPORTS)
@@ -69,9 +73,11 @@ class Variant:
         require_choice("attention", self.attention, ("matrices", "transformer"))
         require_choice("scheme", self.scheme, (None, "joint", "alternating"))
         require_choice("start", self.start, (None, "kmeans", "neighbours"))
-        if self.neighbour_weight is not None and not 0 <= self.neighbour_weight < math.inf:
-            msg = f"neighbour_weight must be at least 0, got {self.neighbour_weight}"
-            raise ValueError(msg)
+        for name in ("neighbour_weight", "word_weight"):
+            weight = getattr(self, name)
+            if weight is not None and not 0 <= weight < math.inf:
+                msg = f"{name} must be at least 0, got {weight}"
+                raise ValueError(msg)
         for name, least in (("head_iter", 0), ("kmeans_restarts", 1)):
             if getattr(self, name) < least:
                 msg = f"{name} must be at least {least}, got {getattr(self, name)}"

@@ -11,7 +11,7 @@ import torch
 from caot.losses import pseudo_label_loss
 from caot.metrics import clustering_accuracy
 from caot.neighbours import Neighbours
-from caot.start import StartSettings, starting_clusters
+from caot.start import Beginning, StartSettings, begin
 from caot.training import (
     EndReason,
     Finished,
@@ -22,6 +22,7 @@ from caot.training import (
     StageStarted,
     StepDone,
     TargetsMade,
+    Trainer,
     algorithm,
     batch_similarity,
 )
@@ -164,12 +165,13 @@ def test_first_clusters_are_found_anew_when_the_encoder_has_learned(
 ):
     fitted = []
 
-    def spy(embeddings, n_clusters, settings, neighbours, *, random_state):
+    def spy(embeddings, words, n_clusters, settings, **others):
         fitted.append(embeddings)
-        assert (n_clusters, settings.restarts, neighbours, random_state) == (N_CLUSTERS, 2, None, 5)
-        return starting_clusters(embeddings, n_clusters, settings, random_state=random_state)
+        assert (words, n_clusters, settings.restarts) == (None, N_CLUSTERS, 2)
+        assert others == {"with_neighbours": False, "random_state": 5}
+        return begin(embeddings, words, n_clusters, settings, **others)
 
-    monkeypatch.setattr(algorithm, "starting_clusters", spy)
+    monkeypatch.setattr(algorithm, "begin", spy)
     make_trainer(kind, schedule=schedule, random_state=5).run()
     assert len(fitted) == n_fits
     if n_fits == 2:
@@ -177,7 +179,7 @@ def test_first_clusters_are_found_anew_when_the_encoder_has_learned(
 
 
 def test_a_start_that_is_given_is_used(monkeypatch):
-    monkeypatch.delattr(algorithm, "starting_clusters")
+    monkeypatch.delattr(algorithm, "begin")
     trainer = make_trainer("frozen", schedule=Schedule(60, 0, 59, 60))
     trainer.start = np.arange(60) % N_CLUSTERS  # nothing that the texts say
     seen = []
@@ -203,6 +205,24 @@ def test_neighbours_are_found_anew_with_the_first_clusters():
     learned.run()
     assert learned.neighbours.index.shape == (60, 60 // (2 * N_CLUSTERS))
     assert make_trainer("trainable").neighbours is None
+
+
+def test_words_have_a_say_in_first_clusters_and_neighbours():
+    trainer = make_trainer("frozen", neighbour_weight=1.0, start=StartSettings(word_weight=100.0))
+    said = np.eye(N_CLUSTERS, dtype=np.float32)[np.arange(60) % N_CLUSTERS]
+    trainer.data = dataclasses.replace(trainer.data, words=said)  # against what the texts say
+    trainer._enter(Stage.WARM_UP)
+    for cluster in range(N_CLUSTERS):
+        assert len(set(trainer.start[cluster::N_CLUSTERS])) == 1
+    assert (trainer.neighbours.index % N_CLUSTERS == np.arange(60)[:, None] % N_CLUSTERS).all()
+
+
+def test_what_is_known_already_is_not_looked_for():
+    known = Beginning(np.arange(60) % N_CLUSTERS, Neighbours(np.zeros((60, 1), dtype=np.int32)))
+    usual = make_trainer("frozen")
+    trainer = Trainer(usual.encoder, usual.data, usual.config, beginning=known)
+    assert trainer.start is known.clusters
+    assert trainer.neighbours is known.neighbours
 
 
 def test_the_transport_heeds_the_neighbours_pseudo_labels():

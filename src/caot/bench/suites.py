@@ -41,6 +41,7 @@ ABLATIONS = (
 ADDITIONS = (
     "kmeans-start",
     "batch-alone",
+    "without-words",
     "without-neighbours",
     "alternating",
     "dropout-predictions",

@@ -54,6 +54,9 @@ VARIANTS: Mapping[str, MethodVariant] = {
     "batch-alone": MethodVariant(
         "no neighbours in the transport", {"variant": Variant(neighbour_weight=0.0)}
     ),
+    "without-words": MethodVariant(
+        "no words beside the embeddings", {"variant": Variant(word_weight=0.0)}
+    ),
     "without-neighbours": MethodVariant(
         "no neighbours at all", {"variant": Variant(start="kmeans", neighbour_weight=0.0)}
     ),

@@ -17,9 +17,8 @@ from caot.encoders import Encoder
 from caot.encoders.device import device_of
 from caot.losses import attention_contrast, instance_contrast, pseudo_label_loss
 from caot.metrics import change_rate
-from caot.neighbours import Neighbours, usual_count
 from caot.networks import Attention
-from caot.start import starting_clusters
+from caot.start import Beginning, begin
 from caot.training.config import Stage, TrainingConfig
 from caot.training.data import Sampler, TrainingData
 from caot.training.events import (
@@ -76,10 +75,8 @@ class Trainer:
         The encoder's trainable parameters, as ``set_trainable`` returned them; none when frozen.
     callbacks
         Observers, called with every event.
-    start
-        The first clusters of the samples, (n,), if they are known already.
-    neighbours
-        The neighbours of the samples, if they are known already and the settings need them.
+    beginning
+        First clusters and neighbours of the samples, if they are known already.
     """
 
     def __init__(
@@ -90,8 +87,7 @@ class Trainer:
         parameters: Sequence[nn.Parameter] = (),
         callbacks: Sequence[Callback] = (),
         *,
-        start: NDArray[np.int64] | None = None,
-        neighbours: Neighbours | None = None,
+        beginning: Beginning | None = None,
     ) -> None:
         self.encoder, self.data, self.config = encoder, data, config
         self.callbacks = tuple(callbacks)
@@ -107,8 +103,9 @@ class Trainer:
         self.recorder = Recorder(config.n_clusters)
         self.iteration = 0
         unknown = np.full(len(data), -1, dtype=np.int64)
-        self.start = unknown if start is None else start
-        self.neighbours = neighbours
+        self.start, self.neighbours = unknown, None
+        if beginning is not None:
+            self.start, self.neighbours = beginning.clusters, beginning.neighbours
         self.last_labels = unknown.copy()
         self._vectors: NDArray[np.float32] | None = None
 
@@ -328,17 +325,16 @@ class Trainer:
         has_learned = self.iteration > 0 and bool(self.parameters)
         if stage is Stage.INTERACTIVE or (self.start[0] >= 0 and not has_learned):
             return
-        config, vectors = self.config, self._embeddings()
-        if config.needs_neighbours:
-            count = usual_count(len(vectors), config.n_clusters)
-            self.neighbours = Neighbours.of(vectors, count, random_state=config.random_state)
-        self.start = starting_clusters(
-            vectors,
+        config = self.config
+        beginning = begin(
+            self._embeddings(),
+            self.data.words,
             config.n_clusters,
             config.start,
-            self.neighbours,
+            with_neighbours=config.neighbour_weight > 0,
             random_state=config.random_state,
         )
+        self.start, self.neighbours = beginning.clusters, beginning.neighbours
 
     def _starting_targets(self, rows: NDArray[np.int64]) -> Tensor:
         return torch.from_numpy(self.start[rows]).to(self.device)

@@ -189,11 +189,6 @@ class TrainingConfig:
             msg = f"neighbour_weight must be at least 0, got {self.neighbour_weight}"
             raise ValueError(msg)
 
-    @property
-    def needs_neighbours(self) -> bool:
-        """Whether anything looks at the neighbours of the samples."""
-        return self.neighbour_weight > 0 or self.start.kind == "neighbours"
-
     def as_dict(self) -> dict[str, Any]:
         """Return plain nested dictionaries, for records."""
         plain = asdict(self)

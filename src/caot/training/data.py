@@ -29,6 +29,8 @@ class TrainingData:
         Makes views of vectors.
     mixed_precision
         Whether the encoder computes in bfloat16; its weights and what it returns stay float32.
+    words
+        What the words of the samples say beside the encoder, (n, any width); None for no texts.
     """
 
     original: Batchable
@@ -36,6 +38,7 @@ class TrainingData:
     second: Batchable | None = None
     noise: FeatureNoise | None = None
     mixed_precision: bool = False
+    words: NDArray[np.float32] | None = None
 
     def __post_init__(self) -> None:
         if (self.first is None) != (self.second is None):
