@@ -10,7 +10,7 @@ import pytest
 
 from caot import CAOT, Variant
 from caot.augment import FeatureNoise, Views
-from caot.settings import FitSettings, PreparationSettings
+from caot.settings import FitSettings, PreparationSettings, from_plain
 from caot.training import Schedule, SimilaritySettings
 from caot.transport import AdaptiveTransport, BalancedTransport, ConsistentTransport, Prediction
 from tests.fakes import HashEncoder
@@ -93,6 +93,15 @@ def test_objects_are_written_as_their_names():
     assert FitSettings(augmenter=double).as_dict()["augmenter"].endswith("double")
     assert type(FitSettings(random_state=np.int64(3)).as_dict()["random_state"]) is int
     assert FitSettings(variant=Variant(head_iter=7)).as_dict()["variant"]["head_iter"] == 7
+
+
+def test_what_was_written_is_read_again():
+    for variant in (None, Variant(start="kmeans", neighbour_weight=0.0)):
+        settings = FitSettings(epsilon=0.5, variant=variant)
+        written = json.loads(json.dumps(settings.as_dict()))
+        assert FitSettings(**from_plain(written)) == settings
+    with pytest.raises(ValueError, match=r"variant has no choice 'strat': choose among .*start"):
+        from_plain({"variant": {"strat": "kmeans"}})
 
 
 # Schedules

@@ -274,6 +274,19 @@ def plain(value: object) -> Any:  # noqa: ANN401 - any JSON
     return _plain_one(value)
 
 
+def from_plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters as an estimator takes them, from what `plain` made of them."""
+    variant = parameters.get("variant")
+    if not isinstance(variant, Mapping):
+        return dict(parameters)
+    known = [field.name for field in fields(Variant)]
+    unknown = [name for name in variant if name not in known]
+    if unknown:
+        msg = f"variant has no choice {unknown[0]!r}: choose among {', '.join(known)}"
+        raise ValueError(msg)
+    return {**parameters, "variant": Variant(**variant)}
+
+
 def _plain_one(value: object) -> Any:  # noqa: ANN401 - any JSON
     if isinstance(value, np.generic):
         return value.item()

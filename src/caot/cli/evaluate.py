@@ -135,15 +135,14 @@ def _without_labels(screen: Screen, folder: RunFolder, seeds: int) -> Unlabelled
 def _other_seeds(
     screen: Screen, folder: RunFolder, texts: list[str], seeds: int
 ) -> list[NDArray[np.int64]]:
-    from caot.runs.methods import find_run_method
+    from caot.runs.methods import estimator_of
 
     record = folder.record
-    kind, parameters = find_run_method(record.method).load(), dict(record.parameters)
-    first = int(parameters.pop("random_state"))
+    first = int(record.parameters["random_state"]) + 1
     labelings = []
-    for seed in range(first + 1, first + 1 + seeds):
+    for seed in range(first, first + seeds):
         screen.note(f"fitting with seed {seed}")
-        labelings.append(kind(**parameters, random_state=seed).fit(texts).labels_)
+        labelings.append(estimator_of(record, random_state=seed).fit(texts).labels_)
     return labelings
 
 

@@ -17,6 +17,7 @@ from caot.runs.errors import RunError
 
 if TYPE_CHECKING:
     from caot.clusterer import TextClusterer
+    from caot.runs.record import RunRecord
 
 CAOT = "caot"
 
@@ -144,7 +145,37 @@ def check_parameters(method: RunMethod, given: Mapping[str, Any], own: Mapping[s
             advice = f"did you mean {near[0]!r}?" if near else f"choose among {_settable(known)}"
             msg = f"the method {method.name!r} has no setting {name!r}: {advice}"
             raise RunError(msg)
-    _check_values(method, {**given, **own})
+    try:
+        _check_values(method, {**given, **own})
+    except TypeError as error:
+        if not own:
+            raise
+        pairs = ", ".join(f"{name}={value}" for name, value in own.items())
+        msg = f"a value of --set is of the wrong kind ({error}): check {pairs}"
+        raise RunError(msg) from error
+
+
+def estimator_of(record: RunRecord, *, random_state: int) -> TextClusterer:
+    """Return the estimator of a run by its record, not fitted, with another seed.
+
+    Raises
+    ------
+    RunError
+        If the run was given an object or a function that a record cannot bring back.
+    """
+    from caot.augment import check_augmenter  # noqa: PLC0415 - brings in torch
+    from caot.settings import from_plain  # noqa: PLC0415
+
+    parameters = from_plain({**record.parameters, "random_state": random_state})
+    try:
+        check_augmenter(parameters.get("augmenter", "auto"))
+    except ValueError:
+        msg = (
+            f"the run's augmenter was {parameters['augmenter']!r}, a function or object of Python "
+            "that the run folder does not hold: fit with other seeds in Python"
+        )
+        raise RunError(msg) from None
+    return find_run_method(record.method).load()(**parameters)
 
 
 def option_of(name: str) -> str:
@@ -167,9 +198,9 @@ def _settable(known: Mapping[str, Any]) -> str:
 def _check_values(method: RunMethod, parameters: Mapping[str, Any]) -> None:
     """Let the estimator, or the settings that it makes of them, check the parameters."""
     from caot.baselines.base import Baseline  # noqa: PLC0415 - brings in torch
-    from caot.settings import FitSettings  # noqa: PLC0415
+    from caot.settings import FitSettings, from_plain  # noqa: PLC0415
 
-    model = method.load()(**parameters)
+    model = method.load()(**from_plain(parameters))
     if isinstance(model, Baseline):
         model.check()
     else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from caot.runs.describing import Describing, Endpoint
 from caot.runs.errors import RunError
 from caot.runs.methods import CAOT, check_method, check_parameters, find_run_method
-from caot.settings import FitSettings
+from caot.settings import FitSettings, from_plain
 
 if TYPE_CHECKING:
     from caot.clusterer import TextClusterer
@@ -73,7 +73,7 @@ class RunSettings(FitSettings):
 
     def parameters(self, n_clusters: int | None) -> dict[str, Any]:
         """Return the parameters of the method's estimator; None lets it find K."""
-        return {"n_clusters": n_clusters, **self._shared(), **self.method_settings}
+        return from_plain({"n_clusters": n_clusters, **self._shared(), **self.method_settings})
 
     def estimator(self, n_clusters: int | None) -> TextClusterer:
         """Return the method's estimator, not fitted yet."""
