@@ -132,8 +132,7 @@ def fit(
         from caot.io import read_table
         from caot.runs import RunFolder
 
-        if method != "caot" or method_settings:  # what they allow is known by their classes alone
-            values.run_settings(given)
+        settings = values.early_run_settings(given)
         folder = RunFolder.prepare(output or default_folder(source), force=force, resume=resume)
         table = read_table(
             source,
@@ -144,9 +143,7 @@ def fit(
             header=not no_header,
         )
         screen.note(f"{len(table):,} texts in {table.source}")
-        # torch comes in here, after what is quickly found wrong
-        settings = values.run_settings(given)
-        values.require_device(device)
+        settings = settings or values.run_settings(given)  # torch comes in here, if not before
         path = None if source == "-" else source
         record = run(
             screen, table, folder, settings, resume=resume, source=path, piped=source == "-"

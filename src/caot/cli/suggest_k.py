@@ -53,6 +53,7 @@ def suggest_k(
     screen = Screen(quiet=quiet, as_json=as_json)
     with guarded(), screen.listening():
         wanted = None if k_values is None else _numbers(k_values)
+        values.require_encoder(encoder)
         from caot.io import read_table
 
         table = read_table(
@@ -98,7 +99,11 @@ def _curve(found: KSuggestion) -> Table:
 
 def _numbers(listed: str) -> list[int]:
     try:
-        return [int(part) for part in listed.split(",")]
+        found = [int(part) for part in listed.split(",")]
     except ValueError:
         msg = f"{listed!r} is no list of numbers such as 10,20,30"
         raise typer.BadParameter(msg, param_hint="--values") from None
+    if min(found) < 2:
+        msg = f"{min(found)} is no number of clusters: try 2 or more"
+        raise typer.BadParameter(msg, param_hint="--values")
+    return found

@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Literal
 
 from caot.checks import require_choice
+from caot.encoders.availability import require_there
 from caot.encoders.chunked import ChunkedEncoder
 from caot.encoders.embedded import load_embedded
 from caot.encoders.lazy import transformer_encoder
@@ -98,6 +99,20 @@ def load_encoder(
         local_files_only=local_files_only,
     )
     return _in_chunks(encoder, max_chunks)
+
+
+def check_encoder(spec: str | os.PathLike[str], *, local_files_only: bool = False) -> None:
+    """Raise if `load_encoder` would certainly not find what a user asked for.
+
+    Nothing is loaded and no network is asked, so that a slip is told before any long work.
+
+    Raises
+    ------
+    EncoderNotAvailable
+        With the same message as that of `load_encoder`.
+    """
+    if spec != "auto":  # its package is verified as it is loaded
+        require_there(PAPER_MODEL if spec == "paper" else spec, local_files_only=local_files_only)
 
 
 def _faithful_length(max_length: int | None, prompt_name: str | None) -> int:

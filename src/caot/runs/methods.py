@@ -99,12 +99,15 @@ def check_method(name: str, n_clusters: int | str, *, resume: bool = False) -> R
     Raises
     ------
     RunError
-        If there is no such method, it does not heed a number of clusters, or it cannot go on with
-        a run that was interrupted.
+        If there is no such method, the number of clusters cannot be, the method does not heed one,
+        or it cannot go on with a run that was interrupted.
     RivalNotInstalled
         If a library that it needs is not there.
     """
     method = find_run_method(name)
+    if n_clusters != "auto" and int(n_clusters) < 2:
+        msg = f"the number of clusters is {n_clusters}: ask for at least 2, or auto"
+        raise RunError(msg)
     if name in METHODS:
         require_libraries(METHODS[name])
     if n_clusters != "auto" and not method.takes_k:

@@ -56,14 +56,11 @@ class RunSettings(FitSettings):
     checkpoint_every: int = CHECKPOINT_EVERY
 
     def __post_init__(self) -> None:
-        if self.n_clusters != "auto" and self.n_clusters < 2:
-            msg = f"the number of clusters is {self.n_clusters}: ask for at least 2, or auto"
-            raise RunError(msg)
         if self.min_confidence is not None and not 0 <= self.min_confidence <= 1:
             msg = f"the least confidence is {self.min_confidence}: give a number from 0 to 1"
             raise RunError(msg)
-        FitSettings.__post_init__(self)
         method = check_method(self.method, self.n_clusters)
+        FitSettings.__post_init__(self)
         check_parameters(method, self._shared(), self.method_settings)
 
     @property
