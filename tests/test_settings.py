@@ -10,7 +10,8 @@ import pytest
 
 from caot import CAOT, Variant
 from caot.augment import FeatureNoise, Views
-from caot.settings import FitSettings, PreparationSettings, from_plain
+from caot.plain import from_plain
+from caot.settings import FitSettings, PreparationSettings
 from caot.training import Schedule, SimilaritySettings
 from caot.transport import AdaptiveTransport, BalancedTransport, ConsistentTransport, Prediction
 from tests.fakes import HashEncoder
@@ -35,6 +36,7 @@ def test_settings_are_picked_from_the_parameters_of_an_estimator():
     [
         ({"batch_size": 1}, "batch_size must be an integer of at least 2, got 1"),
         ({"max_length": 0}, "max_length must be an integer of at least 1, got 0"),
+        ({"max_chunks": 0}, "max_chunks must be an integer of at least 1, got 0"),
         ({"mode": "quick"}, "mode must be one of 'default', 'faithful', got 'quick'"),
         ({"on_empty": "drop"}, "on_empty must be one of 'error', 'own-cluster', got 'drop'"),
         ({"augmenter": "no-such"}, "Unknown augmenter 'no-such'"),

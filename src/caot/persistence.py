@@ -106,7 +106,7 @@ def load(kind: type[Model], folder: Path, *, device: str | None) -> Model:
         raise ModelFormatError(msg)
     variant = Variant(**config["variant"])
     model = kind(**config["parameters"], variant=variant, device=device)
-    encoder = load_saved_encoder(folder, device, config.get("max_chunks"))
+    encoder = load_saved_encoder(folder, device)
     with safe_open(folder / NETWORKS_FILE, framework="pt") as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     shape = TrainingConfig(n_clusters=config["n_clusters"], attention=config["attention"])
@@ -155,7 +155,7 @@ def _config(model: CAOT) -> dict[str, Any]:
         "format_version": FORMAT_VERSION,
         "versions": library_versions(),
         "encoder": encoder.name,
-        "max_chunks": encoder.max_chunks if isinstance(encoder, ChunkedEncoder) else None,
+        "max_chunks": getattr(encoder, "max_chunks", None),
         "n_clusters": model.networks_.n_clusters,
         "attention": model.networks_.attention_kind,
         "has_own_cluster": model.has_own_cluster_,
@@ -203,13 +203,14 @@ def read_config(folder: Path) -> dict[str, Any]:
     return config
 
 
-def load_saved_encoder(folder: Path, device: str | None, max_chunks: int | None = None) -> Encoder:
-    """Return the encoder of a saved model, which read long texts in so many chunks, if any."""
+def load_saved_encoder(folder: Path, device: str | None) -> Encoder:
+    """Return the encoder of a saved model, which reads long texts as the fitted one did."""
     if (folder / FEATURES_FILE).is_file():
         return Features.load(folder, device=device or "cpu")
     from caot.encoders import TransformerEncoder  # noqa: PLC0415 - brings in transformers
 
     encoder = TransformerEncoder.load(folder, device=device)
+    max_chunks = read_config(folder).get("max_chunks")
     return encoder if max_chunks is None else ChunkedEncoder(encoder, max_chunks=max_chunks)
 
 

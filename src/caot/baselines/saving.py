@@ -92,6 +92,7 @@ def _config(model: Baseline) -> dict[str, Any]:
         "format_version": FORMAT_VERSION,
         "versions": library_versions(),
         "method": type(model).__name__,
+        "max_chunks": getattr(model.encoder_, "max_chunks", None),
         "parameters": plain_parameters(model),
         "head": type(model.networks_).__name__,
         "head_arguments": model.networks_.arguments(),

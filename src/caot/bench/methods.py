@@ -20,6 +20,8 @@ from caot.settings import FitSettings
 from caot.training import Callback, TrainingConfig
 
 _STAND_IN_SAMPLES = 10_000
+# Settings of methods that came after the first records, as they are where nothing is asked for.
+_ADDED: Mapping[str, Any] = {"max_chunks": None}
 
 Inputs = list[str] | NDArray[Any]
 
@@ -160,7 +162,9 @@ def deciding_settings(estimator: Estimator) -> dict[str, Any]:
     default mode that changes does not.
     """
     if not isinstance(estimator, CAOT):
-        return plain_parameters(estimator)
+        given = plain_parameters(estimator)
+        off = [name for name, usual in _ADDED.items() if given.get(name) == usual]
+        return {name: value for name, value in given.items() if name not in off}
     usual = plain_parameters(CAOT(estimator.n_clusters))
     given = {
         name: value

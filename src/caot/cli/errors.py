@@ -24,6 +24,7 @@ _OPTIONS = {
     "imbalance": "--imbalance",
     "max_iter": "--max-iter",
     "max_length": "--max-length",
+    "max_chunks": "--max-chunks",
     "time_budget": "--time-budget",
     "device": "--device",
     "random_state": "--seed",

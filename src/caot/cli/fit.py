@@ -84,6 +84,7 @@ def fit(
     ] = "error",
     max_iter: Annotated[int | None, typer.Option(min=1, help="Iterations of the training.")] = None,
     max_length: options.MaxLength = None,
+    max_chunks: options.MaxChunks = None,
     time_budget: Annotated[
         str | None, typer.Option(metavar="TIME", help="Such as 90s, 10min or 2h.")
     ] = None,
@@ -119,6 +120,7 @@ def fit(
             "imbalance": values.imbalance(imbalance),
             "max_iter": max_iter,
             "max_length": max_length,
+            "max_chunks": max_chunks,
             "on_empty": on_empty,
             "time_budget": time_budget,
             "device": device,

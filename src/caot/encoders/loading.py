@@ -126,6 +126,8 @@ def _faithful_length(max_length: int | None, prompt_name: str | None) -> int:
 def _in_chunks(encoder: Encoder, max_chunks: int | None) -> Encoder:
     if max_chunks is None:
         return encoder
+    if isinstance(encoder, ChunkedEncoder):  # which may have been given another number
+        encoder = encoder.encoder
     if not isinstance(encoder, transformer_encoder()):
         msg = f"only a TransformerEncoder reads in chunks, not a {type(encoder).__name__}"
         raise TypeError(msg)

@@ -69,6 +69,7 @@ def suggest_for(
     *,
     encoder: str = "auto",
     max_length: int | None = None,
+    max_chunks: int | None = None,
     k_values: Sequence[int] | None = None,
     random_state: int = 0,
     local_files_only: bool = False,
@@ -79,6 +80,11 @@ def suggest_for(
     if len(distinct) > SAMPLE:
         rows = np.random.default_rng(random_state).permutation(len(distinct))[:SAMPLE]
         distinct = [distinct[row] for row in np.sort(rows).tolist()]
-    model = load_encoder(encoder, max_length=max_length, local_files_only=local_files_only)
+    model = load_encoder(
+        encoder,
+        max_length=max_length,
+        max_chunks=max_chunks,
+        local_files_only=local_files_only,
+    )
     vectors = EmbeddingCache().get(model, distinct)
     return suggest_k(vectors, k_values=k_values, random_state=random_state)

@@ -29,6 +29,7 @@ _OPTIONS = {
     "imbalance": "--imbalance",
     "max_iter": "--max-iter",
     "max_length": "--max-length",
+    "max_chunks": "--max-chunks",
     "on_empty": "--on-empty",
     "time_budget": "--time-budget",
     "device": "--device",
@@ -167,7 +168,7 @@ def estimator_of(record: RunRecord, *, random_state: int) -> TextClusterer:
         If the run was given an object or a function that a record cannot bring back.
     """
     from caot.augment import check_augmenter  # noqa: PLC0415 - brings in torch
-    from caot.settings import from_plain  # noqa: PLC0415
+    from caot.plain import from_plain  # noqa: PLC0415
 
     parameters = from_plain({**record.parameters, "random_state": random_state})
     try:
@@ -201,7 +202,8 @@ def _settable(known: Mapping[str, Any]) -> str:
 def _check_values(method: RunMethod, parameters: Mapping[str, Any]) -> None:
     """Let the estimator, or the settings that it makes of them, check the parameters."""
     from caot.baselines.base import Baseline  # noqa: PLC0415 - brings in torch
-    from caot.settings import FitSettings, from_plain  # noqa: PLC0415
+    from caot.plain import from_plain  # noqa: PLC0415
+    from caot.settings import FitSettings  # noqa: PLC0415
 
     model = method.load()(**from_plain(parameters))
     if isinstance(model, Baseline):

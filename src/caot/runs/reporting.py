@@ -13,6 +13,7 @@ import numpy as np
 from caot.describe import Description
 from caot.inputs import EMPTY_OWN, read_inputs
 from caot.io.cells import as_text, python_values
+from caot.plain import plain
 from caot.prediction import probabilities
 from caot.report import ReportData, project
 from caot.runs.describing import Describing, Endpoint, described
@@ -20,7 +21,6 @@ from caot.runs.folder import RunFolder
 from caot.runs.methods import CAOT, find_run_method
 from caot.runs.record import RunRecord
 from caot.runs.result import RunResult
-from caot.settings import plain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
+from caot.plain import from_plain
 from caot.runs.describing import Describing, Endpoint
 from caot.runs.errors import RunError
 from caot.runs.methods import CAOT, check_method, check_parameters, find_run_method
-from caot.settings import FitSettings, from_plain
+from caot.settings import FitSettings
 
 if TYPE_CHECKING:
     from caot.clusterer import TextClusterer
