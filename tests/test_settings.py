@@ -102,7 +102,7 @@ def test_what_was_written_is_read_again():
         settings = FitSettings(epsilon=0.5, variant=variant)
         written = json.loads(json.dumps(settings.as_dict()))
         assert FitSettings(**from_plain(written)) == settings
-    with pytest.raises(ValueError, match=r"variant has no choice 'strat': choose among .*start"):
+    with pytest.raises(ValueError, match="variant has no choice 'strat': did you mean 'start'"):
         from_plain({"variant": {"strat": "kmeans"}})
 
 

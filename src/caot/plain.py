@@ -11,6 +11,7 @@ import numpy as np
 
 from caot.augment import Augmenter
 from caot.encoders import Encoder
+from caot.nearest import nearest_name
 from caot.variant import Variant
 
 
@@ -31,7 +32,7 @@ def from_plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
     known = [field.name for field in fields(Variant)]
     unknown = [name for name in variant if name not in known]
     if unknown:
-        msg = f"variant has no choice {unknown[0]!r}: choose among {', '.join(known)}"
+        msg = f"variant has no choice {unknown[0]!r}: {nearest_name(unknown[0], known)}"
         raise ValueError(msg)
     return {**parameters, "variant": Variant(**variant)}
 

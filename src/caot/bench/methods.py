@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any, Protocol, Self
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caot import baselines
+from caot.baselines.making import unknown_method
 from caot.bench.cells import Cell
 from caot.bench.datasets import DATASETS
 from caot.bench.variants import find_variant
@@ -149,10 +149,7 @@ def find_method(name: str) -> Method:
     """Return a method by its name."""
     if name in METHODS:
         return METHODS[name]
-    near = difflib.get_close_matches(name, METHODS, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(METHODS)}"
-    msg = f"there is no method {name!r}: {hint}"
-    raise ValueError(msg)
+    raise unknown_method(name, METHODS)
 
 
 def deciding_settings(estimator: Estimator) -> dict[str, Any]:

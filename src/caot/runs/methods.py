@@ -5,7 +5,6 @@ Names are known, and looked at, without torch; a method's settings need its clas
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -13,28 +12,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 from caot.baselines import METHODS
 from caot.baselines.making import require_libraries, unknown_method
+from caot.nearest import nearest_name
 from caot.runs.errors import RunError
+from caot.runs.options import OPTIONS, option_of
 
 if TYPE_CHECKING:
     from caot.clusterer import TextClusterer
     from caot.runs.record import RunRecord
 
 CAOT = "caot"
-
-# Parameters of estimators that the command line has options for; others are given with --set.
-_OPTIONS = {
-    "n_clusters": "-k",
-    "encoder": "--encoder",
-    "finetune": "--finetune",
-    "imbalance": "--imbalance",
-    "max_iter": "--max-iter",
-    "max_length": "--max-length",
-    "max_chunks": "--max-chunks",
-    "on_empty": "--on-empty",
-    "time_budget": "--time-budget",
-    "device": "--device",
-    "random_state": "--seed",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +127,11 @@ def check_parameters(method: RunMethod, given: Mapping[str, Any], own: Mapping[s
         if name not in known:
             raise RunError(_no_such_setting(method, name))
     for name in own:
-        if name in _OPTIONS:
-            msg = f"{name} has an option of its own: use {_OPTIONS[name]} in place of --set"
+        if name in OPTIONS:
+            msg = f"{name} has an option of its own: use {OPTIONS[name]} in place of --set"
             raise RunError(msg)
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            advice = f"did you mean {near[0]!r}?" if near else f"choose among {_settable(known)}"
+            advice = nearest_name(name, [one for one in known if one not in OPTIONS])
             msg = f"the method {method.name!r} has no setting {name!r}: {advice}"
             raise RunError(msg)
     try:
@@ -182,21 +167,12 @@ def estimator_of(record: RunRecord, *, random_state: int) -> TextClusterer:
     return find_run_method(record.method).load()(**parameters)
 
 
-def option_of(name: str) -> str:
-    """Return how a parameter is given on the command line."""
-    return _OPTIONS.get(name, f"--set {name}=...")
-
-
 def _no_such_setting(method: RunMethod, name: str) -> str:
     have = [one.name for one in RUN_METHODS.values() if name in one.usual()]
     return (
         f"{option_of(name)} is no setting of the method {method.name!r}: leave it out, or choose a "
         f"method that has it ({', '.join(have)})"
     )
-
-
-def _settable(known: Mapping[str, Any]) -> str:
-    return ", ".join(name for name in known if name not in _OPTIONS)
 
 
 def _check_values(method: RunMethod, parameters: Mapping[str, Any]) -> None:

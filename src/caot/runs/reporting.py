@@ -19,6 +19,7 @@ from caot.report import ReportData, project
 from caot.runs.describing import Describing, Endpoint, described
 from caot.runs.folder import RunFolder
 from caot.runs.methods import CAOT, find_run_method
+from caot.runs.options import OPTIONS
 from caot.runs.record import RunRecord
 from caot.runs.result import RunResult
 
@@ -27,21 +28,6 @@ if TYPE_CHECKING:
 
     from caot.clusterer import TextClusterer
     from caot.training import History
-
-
-# Parameters that a report always shows; the others only where they are not as usual.
-_SHOWN = (
-    "n_clusters",
-    "encoder",
-    "finetune",
-    "imbalance",
-    "max_iter",
-    "max_length",
-    "on_empty",
-    "time_budget",
-    "device",
-    "random_state",
-)
 
 
 def shares_of(
@@ -138,12 +124,13 @@ def _shown_settings(record: RunRecord) -> dict[str, Any]:
 
 
 def _shown_parameters(parameters: Mapping[str, Any], method: str = CAOT) -> dict[str, Any]:
+    """Return those that have options, and others only where they are not as usual."""
     usual = {name: plain(value) for name, value in find_run_method(method).usual().items()}
-    shown = {name: parameters[name] for name in _SHOWN if name in parameters}
+    shown = {name: parameters[name] for name in OPTIONS if name in parameters}
     return shown | {
         name: value
         for name, value in parameters.items()
-        if name not in _SHOWN and value != usual.get(name)
+        if name not in OPTIONS and value != usual.get(name)
     }
 
 
