@@ -97,7 +97,7 @@ def test_wrong_settings_are_code_1(words, parts, tickets, tmp_path):
         (("fit", "-k", 3, "--encoder", "paper", "--offline"), ("distilbert", "Download it once")),
         (("fit", "-k", 3, "--language", "klingon"), ("klingon",)),
         (("suggest-k", "--encoder", "./none"), ("There is no folder './none'",)),
-        (("suggest-k", "--values", "1,5"), ("1 is no number of clusters",)),
+        (("suggest-k", "--values", "1,5"), ("1 is too low: 2 is the least",)),
         (("predict", "RUN", "--output-format", "xls"), ("'xls'", "csv")),
         (("predict", "RUN", "-o", "out.docx"), ("docx", "csv")),
     ],

@@ -53,7 +53,9 @@ def suggest_k(
     values.go_offline(offline)
     screen = Screen(quiet=quiet, as_json=as_json)
     with guarded(), screen.listening():
-        wanted = None if k_values is None else _numbers(k_values)
+        wanted = None
+        if k_values is not None:
+            wanted = values.numbers(k_values, "--values", least=2, example="10,20,30")
         values.require_encoder(encoder)
         from caot.io import read_table
 
@@ -97,15 +99,3 @@ def _curve(found: KSuggestion) -> Table:
     return make_table(
         "", ("K:", "stability:", "silhouette:", "modularity:", "score:", "curve"), rows
     )
-
-
-def _numbers(listed: str) -> list[int]:
-    try:
-        found = [int(part) for part in listed.split(",")]
-    except ValueError:
-        msg = f"{listed!r} is no list of numbers such as 10,20,30"
-        raise typer.BadParameter(msg, param_hint="--values") from None
-    if min(found) < 2:
-        msg = f"{min(found)} is no number of clusters: try 2 or more"
-        raise typer.BadParameter(msg, param_hint="--values")
-    return found

@@ -48,6 +48,19 @@ def n_clusters(value: str) -> int | Literal["auto"]:
     raise typer.BadParameter(msg, param_hint="-k")
 
 
+def numbers(value: str, option: str, *, least: int, example: str) -> list[int]:
+    """Read a list of numbers such as --values 10,20."""
+    try:
+        found = [int(part) for part in value.split(",")]
+    except ValueError:
+        msg = f"{value!r} is no list of numbers such as {example}"
+        raise typer.BadParameter(msg, param_hint=option) from None
+    if min(found) < least:
+        msg = f"{min(found)} is too low: {least} is the least"
+        raise typer.BadParameter(msg, param_hint=option)
+    return found
+
+
 def finetune(value: str) -> FineTune:
     """Read --finetune."""
     if value in ("auto", "all", "none"):

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import calendar
-import dataclasses
 import datetime
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from caot.describe import Description
 from caot.inputs import EMPTY_OWN, read_inputs
 from caot.io.cells import as_text, python_values
 from caot.plain import plain
@@ -59,18 +57,8 @@ def result_of(
         description = described(
             table.texts, labels, shares, embeddings, describing=describing, endpoint=endpoint
         )
-        description = _named(description, names)
+        description = description.with_labels(names)
     return RunResult(table, labels, shares, embeddings, description)
-
-
-def _named(description: Description, names: Mapping[int, str]) -> Description:
-    """Return a description with these labels; clusters without one here keep theirs."""
-    return Description(
-        tuple(
-            dataclasses.replace(one, label=names.get(one.cluster, one.label))
-            for one in description.clusters
-        )
-    )
 
 
 def report_data(
