@@ -36,6 +36,7 @@ class Nearest(TextClusterer):
         mode: Any = "default",
         batch_size: int = 200,
         max_length: int | None = None,
+        max_chunks: int | None = None,
         on_empty: Any = "error",
         time_budget: Any = None,
         cache_memory: Any = "2GB",
@@ -51,6 +52,7 @@ class Nearest(TextClusterer):
         self.mode = mode
         self.batch_size = batch_size
         self.max_length = max_length
+        self.max_chunks = max_chunks
         self.on_empty = on_empty
         self.time_budget = time_budget
         self.cache_memory = cache_memory

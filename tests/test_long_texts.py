@@ -11,8 +11,9 @@ import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 
-from caot import CAOT
+from caot import CAOT, load_model
 from caot.acceleration import accelerate
+from caot.baselines import make_method
 from caot.encoders import ChunkedEncoder, load_encoder
 from caot.metrics import clustering_accuracy
 from caot.persistence import CONFIG_FILE
@@ -88,6 +89,22 @@ def test_short_texts_are_clustered_as_without_chunks(finetune: Any) -> None:
     assert same(first, second)
 
 
+@pytest.mark.parametrize("finetune", ["none", 1])
+def test_a_number_of_chunks_is_a_setting_like_others(finetune: Any) -> None:
+    by_name = quick_text(max_chunks=3, finetune=finetune).fit(TEXTS)
+    assert isinstance(by_name.encoder_, ChunkedEncoder)
+    assert same(by_name, quick_text(encoder=encoder(), finetune=finetune).fit(TEXTS))
+
+
+def test_a_number_of_chunks_goes_with_an_encoder_too() -> None:
+    plain = load_encoder(model_folder(), device="cpu")
+    for own in (plain, encoder(max_chunks=7)):
+        model = quick_text(encoder=own, max_chunks=2, finetune="none").fit(TEXTS)
+        assert isinstance(model.encoder_, ChunkedEncoder)
+        assert model.encoder_.max_chunks == 2
+        assert not isinstance(model.encoder_.encoder, ChunkedEncoder)
+
+
 def test_few_iterations_keep_nothing_of_the_frozen_layers() -> None:
     model = quick_text(encoder=encoder(), max_iter=1, batch_size=6).fit(TEXTS)
     assert layers_that_changed(model) == {"layer.1"}
@@ -137,6 +154,20 @@ def test_the_folder_is_one_of_sentence_transformers_which_cut(fitted: CAOT, tmp_
     assert 0 < fits.sum() < len(TEXTS)
     np.testing.assert_allclose(theirs[fits], ours[fits], atol=1e-5)
     assert np.abs(theirs[~fits] - ours[~fits]).max(axis=1).min() > 1e-4
+
+
+@pytest.mark.parametrize("name", ["kmeans", "sccl"])
+def test_other_methods_and_their_saved_models_read_in_chunks(name: str, tmp_path: Path) -> None:
+    more = {} if name == "kmeans" else {"finetune": "none", "max_iter": 3}
+    spec = str(model_folder())
+    plain = make_method(name, N_TOPICS, encoder=spec, **more).fit(TEXTS)
+    model = make_method(name, N_TOPICS, encoder=spec, max_chunks=3, **more).fit(TEXTS)
+    model.save_pretrained(tmp_path / "model")
+    vectors = load_model(tmp_path / "model", device="cpu").transform(TEXTS)
+    np.testing.assert_array_equal(vectors, model.transform(TEXTS))
+    assert np.abs(vectors - plain.transform(TEXTS)).max() > 1e-3
+    with pytest.raises(ValueError, match="max_chunks must be an integer of at least 1, got 0"):
+        make_method(name, N_TOPICS, max_chunks=0).check()
 
 
 # Other ways to predict

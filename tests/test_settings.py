@@ -10,6 +10,7 @@ import pytest
 
 from caot import CAOT, Variant
 from caot.augment import FeatureNoise, Views
+from caot.plain import from_plain
 from caot.settings import FitSettings, PreparationSettings
 from caot.training import Schedule, SimilaritySettings
 from caot.transport import AdaptiveTransport, BalancedTransport, ConsistentTransport, Prediction
@@ -35,6 +36,7 @@ def test_settings_are_picked_from_the_parameters_of_an_estimator():
     [
         ({"batch_size": 1}, "batch_size must be an integer of at least 2, got 1"),
         ({"max_length": 0}, "max_length must be an integer of at least 1, got 0"),
+        ({"max_chunks": 0}, "max_chunks must be an integer of at least 1, got 0"),
         ({"mode": "quick"}, "mode must be one of 'default', 'faithful', got 'quick'"),
         ({"on_empty": "drop"}, "on_empty must be one of 'error', 'own-cluster', got 'drop'"),
         ({"augmenter": "no-such"}, "Unknown augmenter 'no-such'"),
@@ -93,6 +95,15 @@ def test_objects_are_written_as_their_names():
     assert FitSettings(augmenter=double).as_dict()["augmenter"].endswith("double")
     assert type(FitSettings(random_state=np.int64(3)).as_dict()["random_state"]) is int
     assert FitSettings(variant=Variant(head_iter=7)).as_dict()["variant"]["head_iter"] == 7
+
+
+def test_what_was_written_is_read_again():
+    for variant in (None, Variant(start="kmeans", neighbour_weight=0.0)):
+        settings = FitSettings(epsilon=0.5, variant=variant)
+        written = json.loads(json.dumps(settings.as_dict()))
+        assert FitSettings(**from_plain(written)) == settings
+    with pytest.raises(ValueError, match="variant has no choice 'strat': did you mean 'start'"):
+        from_plain({"variant": {"strat": "kmeans"}})
 
 
 # Schedules

@@ -78,6 +78,9 @@ class CAOT(TextClusterer):
         Samples an iteration.
     max_length
         The most tokens of a text that are read; None is the encoder's own, 32 in faithful mode.
+    max_chunks
+        Texts of more tokens are read in up to so many chunks of that length, whose mean is their
+        vector; None cuts them.
     epsilon, consistency
         ε1 and ε3 of the transport (Eq. 4).
     contrast_weight, temperature_instance, temperature_attention
@@ -150,6 +153,7 @@ class CAOT(TextClusterer):
         patience: int | None = None,
         batch_size: int = 200,
         max_length: int | None = None,
+        max_chunks: int | None = None,
         epsilon: float = 1.0,
         consistency: float = 25.0,
         contrast_weight: float = 5.0,
@@ -176,6 +180,7 @@ class CAOT(TextClusterer):
         self.patience = patience
         self.batch_size = batch_size
         self.max_length = max_length
+        self.max_chunks = max_chunks
         self.epsilon = epsilon
         self.consistency = consistency
         self.contrast_weight = contrast_weight

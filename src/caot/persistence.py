@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
-from safetensors import safe_open
-from safetensors.torch import save_file
+from numpy.typing import NDArray
+from safetensors.torch import load_file, save_file
+from torch import Tensor
 
 import caot
 from caot.encoders import ChunkedEncoder, Encoder, Features
@@ -25,6 +26,7 @@ from caot.training import Networks, TrainingConfig
 from caot.variant import Variant
 
 if TYPE_CHECKING:
+    from caot.clusterer import TextClusterer
     from caot.estimator import CAOT
 
 FORMAT_VERSION = 1
@@ -35,7 +37,8 @@ FEATURES_FILE = "features.json"
 # Settings that belong to the machine or the moment of fitting; the variant has its own place.
 _NOT_SAVED = ("device", "verbose", "variant")
 _PLAIN = (str, int, float, bool, type(None))
-_FITTED_ARRAYS = ("labels_", "cluster_centers_", "cluster_sizes_")
+_PREFIX = "networks."
+FITTED_ARRAYS = ("labels_", "cluster_centers_", "cluster_sizes_")
 
 Model = TypeVar("Model", bound="CAOT")
 
@@ -106,18 +109,13 @@ def load(kind: type[Model], folder: Path, *, device: str | None) -> Model:
         raise ModelFormatError(msg)
     variant = Variant(**config["variant"])
     model = kind(**config["parameters"], variant=variant, device=device)
-    encoder = load_saved_encoder(folder, device, config.get("max_chunks"))
-    with safe_open(folder / NETWORKS_FILE, framework="pt") as file:
-        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    encoder = load_saved_encoder(folder, device)
+    weights, arrays = read_parts(folder / NETWORKS_FILE, _PREFIX)
     shape = TrainingConfig(n_clusters=config["n_clusters"], attention=config["attention"])
     networks = Networks(config["width"], shape)
-    prefix = "networks."
-    networks.load_state_dict(
-        {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
-    )
+    networks.load_state_dict(weights)
     place = next(encoder.module.parameters(), torch.empty(0)).device
     model._take(encoder, networks.to(place), Imbalance(**config["imbalance"]))
-    arrays: dict[str, Any] = {name: tensors[name].numpy() for name in _FITTED_ARRAYS}
     absent = {"history_": None, "end_reason_": None, "sample_ids_": None}
     own = config["has_own_cluster"]
     # Models of earlier versions gave probabilities as the network does.
@@ -138,15 +136,29 @@ def push(model: CAOT, repo_id: str, *, token: str | None, private: bool) -> str:
 
 
 def _write(model: CAOT, folder: Path) -> None:
-    encoder: Encoder = model.encoder_
-    encoder.save(folder)
-    tensors = {f"networks.{n}": t.contiguous() for n, t in model.networks_.state_dict().items()}
-    for name in _FITTED_ARRAYS:
-        tensors[name] = torch.from_numpy(np.ascontiguousarray(getattr(model, name)))
-    save_file(tensors, folder / NETWORKS_FILE)
-    text = json.dumps(_config(model), indent=2, sort_keys=True)
-    (folder / CONFIG_FILE).write_text(text + "\n", encoding="utf-8")
+    write_parts(model, folder, NETWORKS_FILE, _PREFIX, _config(model))
     (folder / "README.md").write_text(model_card(model), encoding="utf-8")
+
+
+def write_parts(
+    model: TextClusterer, folder: Path, file: str, prefix: str, config: dict[str, Any]
+) -> None:
+    """Write what a saved model of any method has: encoder, networks and labels, configuration."""
+    model.encoder_.save(folder)
+    state = model.networks_.state_dict()
+    tensors = {prefix + name: tensor.contiguous() for name, tensor in state.items()}
+    for name in FITTED_ARRAYS:
+        tensors[name] = torch.from_numpy(np.ascontiguousarray(getattr(model, name)))
+    save_file(tensors, folder / file)
+    text = json.dumps(config, indent=2, sort_keys=True)
+    (folder / CONFIG_FILE).write_text(text + "\n", encoding="utf-8")
+
+
+def read_parts(path: Path, prefix: str) -> tuple[dict[str, Tensor], dict[str, NDArray[Any]]]:
+    """Return the weights of the networks, and the arrays of the fit, that `write_parts` wrote."""
+    tensors = load_file(path)
+    weights = {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
+    return weights, {name: tensors[name].numpy() for name in FITTED_ARRAYS}
 
 
 def _config(model: CAOT) -> dict[str, Any]:
@@ -155,7 +167,7 @@ def _config(model: CAOT) -> dict[str, Any]:
         "format_version": FORMAT_VERSION,
         "versions": library_versions(),
         "encoder": encoder.name,
-        "max_chunks": encoder.max_chunks if isinstance(encoder, ChunkedEncoder) else None,
+        "max_chunks": getattr(encoder, "max_chunks", None),
         "n_clusters": model.networks_.n_clusters,
         "attention": model.networks_.attention_kind,
         "has_own_cluster": model.has_own_cluster_,
@@ -203,13 +215,14 @@ def read_config(folder: Path) -> dict[str, Any]:
     return config
 
 
-def load_saved_encoder(folder: Path, device: str | None, max_chunks: int | None = None) -> Encoder:
-    """Return the encoder of a saved model, which read long texts in so many chunks, if any."""
+def load_saved_encoder(folder: Path, device: str | None) -> Encoder:
+    """Return the encoder of a saved model, which reads long texts as the fitted one did."""
     if (folder / FEATURES_FILE).is_file():
         return Features.load(folder, device=device or "cpu")
     from caot.encoders import TransformerEncoder  # noqa: PLC0415 - brings in transformers
 
     encoder = TransformerEncoder.load(folder, device=device)
+    max_chunks = read_config(folder).get("max_chunks")
     return encoder if max_chunks is None else ChunkedEncoder(encoder, max_chunks=max_chunks)
 
 

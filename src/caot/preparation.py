@@ -192,11 +192,12 @@ def _load_encoder(settings: PreparationSettings, inputs: Inputs) -> Encoder:
             )
             logger.warning(msg)
         # A user's own encoder stays as it is: a copy learns.
-        return copy.deepcopy(load_encoder(settings.encoder))
+        return copy.deepcopy(load_encoder(settings.encoder, max_chunks=settings.max_chunks))
     return load_encoder(
         settings.encoder,
         mode=settings.mode,
         max_length=settings.max_length,
+        max_chunks=settings.max_chunks,
         device=settings.device,
         local_files_only=is_offline(),
     )

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal, Self, TypeAlias
-
-import numpy as np
 
 from caot.augment import Augmenter, check_augmenter
 from caot.checks import check_device, check_finetune, require_choice, require_integer
@@ -15,6 +13,7 @@ from caot.effort import Layers
 from caot.encoders import Encoder
 from caot.imbalance import ImbalanceSpec, check_imbalance
 from caot.inputs import EMPTY_OWN
+from caot.plain import plain
 from caot.quantities import n_bytes, seconds
 from caot.start import StartKind, StartSettings
 from caot.training import Objective, Schedule, Stopping, TrainingConfig
@@ -60,6 +59,7 @@ class PreparationSettings:
     mode: Mode = "default"
     batch_size: int = 200
     max_length: int | None = None
+    max_chunks: int | None = None
     on_empty: OnEmpty = "error"
     time_budget: float | str | None = None
     cache_memory: float | str = "2GB"
@@ -70,8 +70,9 @@ class PreparationSettings:
     def __post_init__(self) -> None:
         for name, least in (("batch_size", 2), ("random_state", 0), ("verbose", 0)):
             require_integer(name, getattr(self, name), least)
-        if self.max_length is not None:
-            require_integer("max_length", self.max_length, 1)
+        for name in ("max_length", "max_chunks"):
+            if getattr(self, name) is not None:
+                require_integer(name, getattr(self, name), 1)
         require_choice("mode", self.mode, ("default", "faithful"))
         require_choice("on_empty", self.on_empty, ("error", EMPTY_OWN))
         check_augmenter(self.augmenter)
@@ -265,26 +266,3 @@ class FitSettings(PreparationSettings):
             head_on_originals=not self.is_faithful and not frozen,
             random_state=int(self.random_state),
         )
-
-
-def plain(value: object) -> Any:  # noqa: ANN401 - any JSON
-    """Return a setting as JSON holds it."""
-    if isinstance(value, Mapping):
-        return {str(name): plain(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
-    return _plain_one(value)
-
-
-def _plain_one(value: object) -> Any:  # noqa: ANN401 - any JSON
-    if isinstance(value, np.generic):
-        return value.item()
-    if value is None or isinstance(value, str | int | float | bool):
-        return value
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    if isinstance(value, Encoder | Augmenter):  # which may hold all texts
-        return value.name
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
-    return getattr(value, "__qualname__", type(value).__name__)  # a function

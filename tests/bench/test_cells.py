@@ -87,6 +87,6 @@ def test_unknown_variants_are_refused(name):
 
 
 def test_unknown_methods_are_refused_with_the_nearest():
-    with pytest.raises(ValueError, match="there is no method 'kmean': did you mean kmeans"):
+    with pytest.raises(ValueError, match="there is no method 'kmean': did you mean 'kmeans'"):
         find_method("kmean")
     assert all(variant.title for variant in VARIANTS.values())

@@ -58,7 +58,7 @@ def test_arrays(tmp_path):
 
 def test_what_is_wrong_is_said(tmp_path, monkeypatch):
     monkeypatch.delenv("CAOT_DATA", raising=False)
-    with pytest.raises(DatasetError, match="did you mean stackoverflow"):
+    with pytest.raises(DatasetError, match="did you mean 'stackoverflow'"):
         find_spec("stackoverflw")
     with pytest.raises(DatasetError, match="--data-dir or CAOT_DATA"):
         load_data("tweet")

@@ -87,7 +87,7 @@ def test_an_interruption_ends_what_runs_and_keeps_what_is_done(tmp_path, data, p
 
 def test_names_are_checked_before_anything_runs(data):
     check_cells([cell(data)])
-    with pytest.raises(ValueError, match="did you mean tweet"):
+    with pytest.raises(ValueError, match="did you mean 'tweet'"):
         check_cells([cell("twet")])
     with pytest.raises(ValueError, match="there is no variant"):
         check_cells([cell(data, variant="odd")])

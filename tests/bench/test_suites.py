@@ -41,7 +41,7 @@ def test_choosing_from_suites():
     assert [cell.dataset for cell in cells] == ["stackoverflow", "tweet"]
     assert suite_cells(["encoders"], "quick", encoders=["paper"])[0].encoder == "paper"
     assert len(ENCODERS) == 7
-    with pytest.raises(ValueError, match="no suite 'man': did you mean main"):
+    with pytest.raises(ValueError, match="no suite 'man': did you mean 'main"):
         suite_cells(["man"], "frozen")
     with pytest.raises(ValueError, match="no budget 'huge': choose one of frozen, quick, paper"):
         suite_cells(["main"], "huge")

@@ -48,7 +48,7 @@ def test_the_list(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["run", "man"], "no suite 'man': did you mean main"),
+        (["run", "man"], "no suite 'man': did you mean 'main"),
         (["run"], "name a suite"),
         (["run", "main", "--seeds", "x"], "no list of numbers"),
         (["run", "main", "--budget", "huge"], "no budget 'huge'"),

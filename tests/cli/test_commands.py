@@ -3,11 +3,10 @@
 import json
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from tests.cli.commands import TEXTS, K, caot, fit, read_csv, run_json, write_corpus
+from tests.cli.commands import TEXTS, caot, fit, read_csv, run_json, write_corpus
 
 
 def test_predict_streams_and_agrees_with_the_fit(kept_run, tickets, monkeypatch):
@@ -176,61 +175,6 @@ def test_report_is_drawn_again_with_its_training(run):
     (run / "run.json").write_text(json.dumps(record), encoding="utf-8")
     assert caot("report", run).exit_code == 0
     assert "of May" not in (run / "report.html").read_text(encoding="utf-8")
-
-
-def test_evaluate_with_labels_draws_the_confusion(run):
-    result = caot("evaluate", run, "--labels", "topic", "--json")
-    assert result.exit_code == 0, result.output
-    document = json.loads(result.stdout)
-    frame = pd.read_parquet(run / "assignments.parquet")
-    counts = pd.crosstab(frame["topic"], frame["cluster"]).to_numpy()
-    assert document["confusion"] == counts.tolist()
-    assert 0 < document["scores"]["accuracy"] <= 1
-    assert (run / "confusion.svg").read_text(encoding="utf-8").startswith("<svg")
-    shown = caot("evaluate", run, "--labels", "topic").stdout
-    for label in set(frame["label"]):
-        assert label.split()[0] in shown
-    wrong = caot("evaluate", run, "--labels", "topics")
-    assert wrong.exit_code == 1
-    assert "did you mean 'topic'?" in wrong.stderr
-
-
-def test_a_picture_needs_labels_and_replaces_nothing_unasked(kept_run, tmp_path):
-    assert caot("evaluate", kept_run, "--picture", "p.svg").exit_code == 2
-    picture = tmp_path / "p.svg"
-    picture.write_text("mine", encoding="utf-8")
-    words = ("evaluate", kept_run, "--labels", "topic", "--picture", picture)
-    refused = caot(*words)
-    assert refused.exit_code == 1
-    assert "--force" in refused.stderr
-    assert picture.read_text(encoding="utf-8") == "mine"
-    assert caot(*words, "--force").exit_code == 0
-    assert picture.read_text(encoding="utf-8").startswith("<svg")
-
-
-def test_evaluate_leaves_the_empty_texts_own_cluster_out(tmp_path):
-    source = write_corpus(tmp_path / "t.csv", subject=["", *TEXTS[1:-1], ""])
-    words = ("--text", "subject", "--on-empty", "own-cluster")
-    assert fit(source, tmp_path / "out", *words).exit_code == 0
-    document = json.loads(caot("evaluate", tmp_path / "out", "--json").stdout)
-    found = [int(row["cluster"]) for row in read_csv(tmp_path / "out" / "assignments.csv")]
-    sizes = [found.count(cluster) for cluster in range(K)]
-    assert document["n_clusters_used"] == np.count_nonzero(sizes)
-    assert document["largest_share"] == pytest.approx(max(sizes) / (len(TEXTS) - 2))
-
-
-def test_evaluate_without_labels_measures_the_run_itself(kept_run):
-    document = json.loads(caot("evaluate", kept_run, "--json").stdout)
-    assert -1 <= document["silhouette"] <= 1
-    assert 0 < document["mean_confidence"] <= 1
-    assert document["stability"] is None
-
-
-def test_evaluate_fits_other_seeds(quick_run):
-    result = caot("evaluate", quick_run, "--seeds", 2)
-    assert "fitting with seed 2" in result.stderr
-    assert "warning: only " in result.stderr  # of the library, in the command line's way
-    assert "stability over seeds, lowest ARI" in result.stdout
 
 
 def test_suggest_k_recommends_a_range(tickets):

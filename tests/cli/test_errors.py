@@ -11,7 +11,7 @@ from caot.baselines.making import RivalNotInstalled
 from caot.cli.errors import explained
 from caot.cli.values import require_device
 from caot.encoders.export import BackendNotAvailable, ExportError
-from caot.runs import RunError
+from caot.runs import RunError, RunFolder
 from tests.cli.commands import TEXTS, caot, fit, write_corpus
 
 MULTILINGUAL = "paraphrase-multilingual"
@@ -81,6 +81,44 @@ def test_wrong_usage_is_code_2(words, parts, tickets, tmp_path):
 def test_wrong_settings_are_code_1(words, parts, tickets, tmp_path):
     fails(fit(tickets, tmp_path / "out", *words, "--quiet"), *parts)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (("fit", "-k", 1), ("at least 2",)),
+        (("fit", "-k", 3, "--time-budget", "soon"), ("--time-budget must be", "10min")),
+        (("fit", "-k", 3, "--device", "abacus"), ("--device must be a name",)),
+        (("fit", "-k", 3, "--device", "mps:7"), ("this machine does not have",)),
+        (("fit", "-k", 3, "--imbalance", "-1"), ("--imbalance must be",)),
+        (("fit", "-k", 3, "--finetune", "0"), ("--finetune must be",)),
+        (("fit", "-k", 3, "--encoder", "./none"), ("There is no folder './none'",)),
+        (("fit", "-k", 3, "--encoder", "."), ("could not be loaded", "config.json")),
+        (("fit", "-k", 3, "--encoder", "paper", "--offline"), ("distilbert", "Download it once")),
+        (("fit", "-k", 3, "--language", "klingon"), ("klingon",)),
+        (("suggest-k", "--encoder", "./none"), ("There is no folder './none'",)),
+        (("suggest-k", "--values", "1,5"), ("1 is too low: 2 is the least",)),
+        (("predict", "RUN", "--output-format", "xls"), ("'xls'", "csv")),
+        (("predict", "RUN", "-o", "out.docx"), ("docx", "csv")),
+    ],
+)
+def test_wrong_options_are_told_before_anything_is_read(words, parts, kept_run, tmp_path):
+    command, *more = (kept_run if word == "RUN" else word for word in words)
+    place = 1 if command == "predict" else 0
+    result = caot(command, *more[:place], "gone.csv", *more[place:])
+    assert result.exit_code in (1, 2)
+    for part in parts:
+        assert part in result.stderr
+    assert "gone.csv" not in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_other_seeds_need_the_encoder_of_the_run(run, monkeypatch):
+    record = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    record["parameters"]["encoder"] = "./moved"
+    (run / "run.json").write_text(json.dumps(record), encoding="utf-8")
+    monkeypatch.setattr(RunFolder, "model", lambda _: pytest.fail("the model was loaded"))
+    fails(caot("evaluate", run, "--seeds", 1), "There is no folder './moved'")
 
 
 def test_an_unknown_encoder_offline_says_how_to_get_it(tickets, tmp_path):

@@ -7,8 +7,9 @@ import json
 import pandas as pd
 import pytest
 
-from caot import CAOT
-from tests.cli.commands import TEXTS, K, fit, read_csv, run_json, write_corpus
+from caot import CAOT, load_model
+from tests.cli.commands import TEXTS, K, caot, fit, read_csv, run_json, write_corpus
+from tests.estimator_corpus import model_folder
 
 OURS = ["cluster", "label", "confidence", "second_cluster", "second_confidence"]
 
@@ -142,6 +143,31 @@ def test_texts_without_a_cluster_are_counted(tickets, tmp_path):
     result = fit(tickets, tmp_path / "out", "--min-confidence", 1.0)
     missing = run_json(tmp_path / "out")["counts"]["without_cluster"]
     assert f"{missing:,} texts have no cluster: the confidence is below 1." in result.stdout
+
+
+@pytest.mark.parametrize("method", ["caot", "kmeans"])
+def test_long_texts_are_read_in_chunks(method, tmp_path):
+    long = [" ".join([text] * 20) for text in TEXTS]
+    source = write_corpus(tmp_path / "t.csv", subject=long)
+    words = ("fit", source, "--text", "subject", "--max-chunks", 3, "-k", "auto", "-m", method)
+    result = caot(*words, "--encoder", model_folder(), "--offline", "-o", tmp_path / "run")
+    assert result.exit_code == 0, result.output
+    record = run_json(tmp_path / "run")
+    assert record["parameters"]["max_chunks"] == record["settings"]["max_chunks"] == 3
+    model = load_model(tmp_path / "run" / "model", device="cpu")
+    assert model.encoder_.max_chunks == 3
+    found = [int(row["cluster"]) for row in read_csv(tmp_path / "run" / "assignments.csv")]
+    assert found == model.predict(long).tolist()
+
+
+@pytest.mark.parametrize("command", [("fit", "-k", "auto"), ("suggest-k",)])
+def test_numbers_of_clusters_are_compared_on_what_is_read(command, tickets, monkeypatch):
+    def read(_spec, *, max_chunks, **_more):
+        raise ValueError(f"read in {max_chunks} chunks")
+
+    monkeypatch.setattr("caot.runs.inputs.load_encoder", read)
+    words = (tickets, "--text", "subject", "--max-chunks", 3, "-e", model_folder())
+    assert "read in 3 chunks" in caot(command[0], *words, *command[1:]).stderr
 
 
 def test_without_output_the_folder_is_named_after_the_input():

@@ -136,6 +136,9 @@ def test_a_method_may_find_k_and_noise(tmp_path, monkeypatch):
         (("-m", "back-trans"), ("needs a translation model", "--set translator=")),
         (("--set", "consistency=-1"), ("consistency must",)),
         (("--set", "consistancy=1"), ("did you mean 'consistency'",)),
+        (("--set", "epsilon=hot"), ("wrong kind", "check epsilon=hot")),
+        (("--set", "variant=3"), ("caot.Variant, got int", "check variant=3")),
+        (("--set", 'variant={"strat": 1}'), ("no choice 'strat'", "start")),
     ],
 )
 def test_what_a_method_cannot_do_is_told_before_anything_is_read(words, parts, tmp_path):
@@ -213,9 +216,12 @@ def test_settings_that_caot_shares_are_left_to_the_methods_own_defaults():
 def test_a_caot_takes_settings_of_its_own_too(tickets, tmp_path):
     words = ("--encoder", model_folder(), "--finetune", "none", "--max-iter", 3, "--offline")
     words = (*words, "--text", "subject", "--set", "consistency=10", "-q", "-k", K)
+    words = (*words, "--set", 'variant={"start": "kmeans"}')
     result = caot("fit", tickets, "-o", tmp_path / "run", *words)
     assert result.exit_code == 0, result.output
-    assert run_json(tmp_path / "run")["parameters"]["consistency"] == 10
+    parameters = run_json(tmp_path / "run")["parameters"]
+    assert parameters["consistency"] == 10
+    assert parameters["variant"]["start"] == "kmeans"
 
 
 def test_a_model_of_another_method_is_no_caot(method_run):

@@ -8,6 +8,7 @@ import torch
 from caot import encoders
 from caot.encoders import EncoderNotAvailable, Features, TransformerEncoder, load_encoder
 from caot.encoders.device import resolve_device
+from caot.encoders.loading import check_encoder
 from tests.fakes import HashEncoder
 from tests.tiny_models import plain_folder, tiny_masked_lm_folder
 
@@ -79,6 +80,35 @@ def test_path_that_does_not_exist(spec):
     with pytest.raises(EncoderNotAvailable, match="There is no folder") as caught:
         load_encoder(spec)
     assert repr(spec) in str(caught.value)
+
+
+def test_what_is_not_there_is_known_without_loading(folder_of, tmp_path, monkeypatch):
+    monkeypatch.setattr("caot.encoders.loading.transformer_encoder", lambda: pytest.fail("loaded"))
+    for spec in ("auto", folder_of("bert"), "some/model"):
+        check_encoder(spec)
+    for spec, local, part in (
+        ("./none", False, "no folder './none'"),
+        (tmp_path, False, "modules.json or config.json"),
+        ("some/model", True, "not stored on this machine"),
+        ("paper", True, "distilbert-base-nli-stsb-mean-tokens"),
+        ("no model", True, "not stored on this machine"),
+    ):
+        with pytest.raises(EncoderNotAvailable, match=part):
+            check_encoder(spec, local_files_only=local)
+
+
+@pytest.mark.parametrize("name", ["some/model", "model"])
+def test_a_stored_model_is_found_without_loading(name, tmp_path, monkeypatch):
+    owner = name.partition("/")[0] if "/" in name else "sentence-transformers"
+    store = tmp_path / f"models--{owner}--model"
+    (store / "snapshots" / "abc").mkdir(parents=True)
+    (store / "refs").mkdir()
+    (store / "refs" / "main").write_text("abc", encoding="utf-8")
+    (store / "snapshots" / "abc" / "config.json").touch()
+    monkeypatch.setenv("SENTENCE_TRANSFORMERS_HOME", str(tmp_path))
+    check_encoder(name, local_files_only=True)
+    with pytest.raises(EncoderNotAvailable, match="not stored"):
+        check_encoder("other/model", local_files_only=True)
 
 
 def test_file_in_place_of_a_folder(tmp_path):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from caot.augment.base import Request, TextAugmenter
 from caot.augment.cache import ViewCache, default_cache_dir
-from caot.augment.protocol import TextViews, augment_distinct
 from caot.augment.words import (
     Word,
     check_rate,
@@ -24,14 +24,13 @@ from caot.augment.words import (
 
 if TYPE_CHECKING:
     from caot.augment.masked_model import MaskedModel
-    from caot.encoders import Encoder
 
 _VERSION = 1  # part of every cache key: raise it when the same settings give other views
 _STORE_EVERY = 16  # batches between two writes to the cache, so that a stop loses little
 
 
 @dataclass(frozen=True, slots=True)
-class Contextual:
+class Contextual(TextAugmenter):
     """Replaces words by candidates of masked language models, one model a view.
 
     In each text max(1, round(rate × words)) words are masked, all at once, and each is replaced
@@ -73,7 +72,6 @@ class Contextual:
     cache: bool = True
     local_files_only: bool = False
     name: ClassVar[str] = "contextual"
-    identical: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         models = (self.models,) if isinstance(self.models, str) else tuple(self.models)
@@ -87,29 +85,15 @@ class Contextual:
             if getattr(self, field) < least:
                 raise ValueError(f"{field} must be at least {least}, got {getattr(self, field)!r}.")
 
-    def __call__(
-        self,
-        texts: Sequence[str],
-        *,
-        encoder: Encoder | None = None,
-        random_state: int = 0,
-        progress: bool = False,
-    ) -> TextViews:
-        """Return two views with words replaced; known views come from the cache."""
-
-        def views_of(distinct: list[str]) -> tuple[list[str], list[str]]:
-            names = (self.models[0], self.models[-1])
-            views: list[list[str]] = []
-            model: MaskedModel | None = None
-            for view, name in enumerate(names):
-                model = model if name == names[0] else None
-                filled, model = self._view(
-                    distinct, view, name, model, random_state=random_state, progress=progress
-                )
-                views.append(filled)
-            return views[0], views[1]
-
-        return augment_distinct(texts, views_of)
+    def _views_of(self, texts: list[str], request: Request) -> tuple[list[str], list[str]]:
+        names = (self.models[0], self.models[-1])
+        views: list[list[str]] = []
+        model: MaskedModel | None = None
+        for view, name in enumerate(names):
+            model = model if name == names[0] else None
+            filled, model = self._view(texts, view, name, model, request)
+            views.append(filled)
+        return views[0], views[1]
 
     def _view(
         self,
@@ -117,9 +101,7 @@ class Contextual:
         view: int,
         name: str,
         model: MaskedModel | None,
-        *,
-        random_state: int,
-        progress: bool,
+        request: Request,
     ) -> tuple[list[str], MaskedModel | None]:
         """Return one view and the model, if it had to be loaded."""
         from caot.augment.masked_loading import load_masked_model, revision_of  # noqa: PLC0415
@@ -134,7 +116,7 @@ class Contextual:
             model = model or load()
             revision = revision_of(name)
         settings = (_VERSION, name, revision, self.rate, self.top_k, self.max_length)
-        scope = repr((*settings, random_state, view))
+        scope = repr((*settings, request.random_state, view))
         known: dict[str, str] = {}
         store = None
         if self.cache and revision is not None:
@@ -144,9 +126,7 @@ class Contextual:
         if missing:
             model = model or load()
             title = f"contextual view {view + 1} of 2 ({name})"
-            for batch in self._filled(
-                missing, model, view, random_state=random_state, title=title, progress=progress
-            ):
+            for batch in self._filled(missing, model, view, request, title):
                 known |= batch
                 if store is not None:
                     store.store(batch)
@@ -157,20 +137,19 @@ class Contextual:
         texts: list[str],
         model: MaskedModel,
         view: int,
-        *,
-        random_state: int,
+        request: Request,
         title: str,
-        progress: bool,
     ) -> Iterator[dict[str, str]]:
         """Yield text → view for some batches at a time; texts of like length go together."""
         from tqdm import tqdm  # noqa: PLC0415
 
         ordered = sorted(texts, key=len)
         chunk: dict[str, str] = {}
-        with tqdm(total=len(ordered), desc=title, unit="text", disable=not progress) as bar:
+        silent, seed = not request.progress, request.random_state
+        with tqdm(total=len(ordered), desc=title, unit="text", disable=silent) as bar:
             for start in range(0, len(ordered), self.batch_size):
                 batch = ordered[start : start + self.batch_size]
-                chunk |= zip(batch, self._batch(batch, model, view, random_state), strict=True)
+                chunk |= zip(batch, self._batch(batch, model, view, seed), strict=True)
                 bar.update(len(batch))
                 if len(chunk) >= _STORE_EVERY * self.batch_size:
                     yield chunk

@@ -2,41 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from caot.augment.protocol import TextViews, augment_distinct, check_texts
+from caot.augment.base import Request, TextAugmenter
 from caot.augment.words import check_rate, draw_words, n_changed, split_words, text_generator
-
-if TYPE_CHECKING:
-    from caot.encoders import Encoder
 
 _MAX_DRAWS = 10  # a second view that equals the first is drawn again this often
 
 
 @dataclass(frozen=True, slots=True)
-class Dropout:
+class Dropout(TextAugmenter):
     """The same text twice; the views differ by the dropout of the trained encoder alone."""
 
     name: ClassVar[str] = "dropout"
     identical: ClassVar[bool] = True
 
-    def __call__(
-        self,
-        texts: Sequence[str],
-        *,
-        encoder: Encoder | None = None,
-        random_state: int = 0,
-        progress: bool = False,
-    ) -> TextViews:
-        """Return the texts as both views."""
-        check_texts(texts)
-        return TextViews(list(texts), list(texts))
+    def _views_of(self, texts: list[str], request: Request) -> tuple[list[str], list[str]]:
+        return texts, texts
 
 
 @dataclass(frozen=True, slots=True)
-class WordDropout:
+class WordDropout(TextAugmenter):
     """Deletes words; at least one of each text is kept.
 
     Each view loses max(1, round(rate × words)) words, so that a text of two words or more always
@@ -50,30 +37,18 @@ class WordDropout:
 
     rate: float = 0.2
     name: ClassVar[str] = "word-dropout"
-    identical: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_rate(self.rate)
 
-    def __call__(
-        self,
-        texts: Sequence[str],
-        *,
-        encoder: Encoder | None = None,
-        random_state: int = 0,
-        progress: bool = False,
-    ) -> TextViews:
-        """Return two views with words deleted."""
-
-        def views_of(distinct: list[str]) -> tuple[list[str], list[str]]:
-            first = [drop_words(text, self.rate, random_state, 0) for text in distinct]
-            second = [
-                drop_words(text, self.rate, random_state, 1, unlike=other)
-                for text, other in zip(distinct, first, strict=True)
-            ]
-            return first, second
-
-        return augment_distinct(texts, views_of)
+    def _views_of(self, texts: list[str], request: Request) -> tuple[list[str], list[str]]:
+        seed = request.random_state
+        first = [drop_words(text, self.rate, seed, 0) for text in texts]
+        second = [
+            drop_words(text, self.rate, seed, 1, unlike=other)
+            for text, other in zip(texts, first, strict=True)
+        ]
+        return first, second
 
 
 def drop_words(

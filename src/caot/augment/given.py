@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from caot.augment.protocol import TextViews, augment_distinct, check_texts
+from caot.augment.base import Request, TextAugmenter
+from caot.augment.protocol import TextViews, check_texts
 
 if TYPE_CHECKING:
     from caot.encoders import Encoder
@@ -74,7 +75,7 @@ class Views:
 
 
 @dataclass(frozen=True, slots=True)
-class Custom:
+class Custom(TextAugmenter):
     """Any function of texts that returns two lists of texts.
 
     Parameters
@@ -85,7 +86,6 @@ class Custom:
     """
 
     function: Callable[[list[str]], object]
-    identical: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not callable(self.function):
@@ -97,16 +97,8 @@ class Custom:
         function = self.function
         return f"custom:{getattr(function, '__name__', type(function).__name__)}"
 
-    def __call__(
-        self,
-        texts: Sequence[str],
-        *,
-        encoder: Encoder | None = None,
-        random_state: int = 0,
-        progress: bool = False,
-    ) -> TextViews:
-        """Call the function on the distinct texts and check what it returns."""
-        return augment_distinct(texts, lambda distinct: self._checked(self.function(distinct)))
+    def _views_of(self, texts: list[str], request: Request) -> tuple[list[str], list[str]]:
+        return self._checked(self.function(texts))
 
     def _checked(self, result: object) -> tuple[list[str], list[str]]:
         if not isinstance(result, Iterable) or isinstance(result, str | bytes):

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from caot.augment.protocol import TextViews, check_texts
+from caot.augment.base import Request, TextAugmenter
 
 if TYPE_CHECKING:
     import torch
 
-    from caot.encoders import Encoder
-
 
 @dataclass(frozen=True, slots=True)
-class FeatureNoise:
+class FeatureNoise(TextAugmenter):
     """Noise on vectors: for precomputed features, or behind an encoder that is not trained.
 
     Each view of a row x is
@@ -37,7 +34,6 @@ class FeatureNoise:
     scale: float = 0.1
     dropout: float = 0.1
     name: ClassVar[str] = "feature-noise"
-    identical: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.scale < float("inf"):
@@ -47,17 +43,8 @@ class FeatureNoise:
         if self.scale == 0.0 and self.dropout == 0.0:
             raise ValueError("scale and dropout are both 0: the two views would be equal.")
 
-    def __call__(
-        self,
-        texts: Sequence[str],
-        *,
-        encoder: Encoder | None = None,
-        random_state: int = 0,
-        progress: bool = False,
-    ) -> TextViews:
-        """Return the texts as both views; `perturb` makes the difference, batch by batch."""
-        check_texts(texts)
-        return TextViews(list(texts), list(texts))
+    def _views_of(self, texts: list[str], request: Request) -> tuple[list[str], list[str]]:
+        return texts, texts  # `perturb` makes the difference, batch by batch
 
     def perturb(
         self, batch: torch.Tensor, generator: torch.Generator

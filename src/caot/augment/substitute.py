@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from caot.augment.base import Request, TextAugmenter
 from caot.augment.dropout import drop_words
-from caot.augment.protocol import TextViews, augment_distinct
 from caot.augment.word_space import Matrix, Neighbors, nearest_words, word_space
 from caot.augment.words import (
     check_rate,
@@ -30,7 +30,7 @@ _MAX_DRAWS = 10  # a second view that equals the first is drawn again this often
 
 
 @dataclass(frozen=True, slots=True)
-class Substitute:
+class Substitute(TextAugmenter):
     """Replaces words by near neighbours in the encoder's input embedding; no other model.
 
     In each text max(1, round(rate × words)) words are replaced, or as many as have neighbours:
@@ -56,7 +56,6 @@ class Substitute:
     min_similarity: float = 0.7
     min_word_similarity: float = 0.35
     name: ClassVar[str] = "substitute"
-    identical: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_rate(self.rate)
@@ -66,34 +65,22 @@ class Substitute:
             if not -1.0 <= getattr(self, field) < 1.0:
                 raise ValueError(f"{field} must lie in [-1, 1), got {getattr(self, field)!r}.")
 
-    def __call__(
-        self,
-        texts: Sequence[str],
-        *,
-        encoder: Encoder | None = None,
-        random_state: int = 0,
-        progress: bool = False,
-    ) -> TextViews:
-        """Return two views with words replaced by the encoder's neighbours of them."""
-        if encoder is None:
+    def _views_of(self, texts: list[str], request: Request) -> tuple[list[str], list[str]]:
+        if request.encoder is None:
             raise ValueError(
                 "Substitute takes its words from the encoder: pass encoder=..., or use "
                 "augmenter='word-dropout', which needs none."
             )
-
-        def views_of(distinct: list[str]) -> tuple[list[str], list[str]]:
-            neighbors = nearest_words(
-                word_space(encoder),
-                (word.text for text in distinct for word in split_words(text)),
-                n_neighbors=self.n_neighbors,
-                min_similarity=self.min_word_similarity,
-            )
-            vectors = _unit_vectors(distinct, encoder, progress)
-            corpus = _Corpus(distinct, vectors, neighbors, encoder, progress)
-            first = self._view(corpus, [None] * len(distinct), random_state, 0)
-            return first, self._view(corpus, first, random_state, 1)
-
-        return augment_distinct(texts, views_of)
+        neighbors = nearest_words(
+            word_space(request.encoder),
+            (word.text for text in texts for word in split_words(text)),
+            n_neighbors=self.n_neighbors,
+            min_similarity=self.min_word_similarity,
+        )
+        vectors = _unit_vectors(texts, request.encoder, request.progress)
+        corpus = _Corpus(texts, vectors, neighbors, request.encoder, request.progress)
+        first = self._view(corpus, [None] * len(texts), request.random_state, 0)
+        return first, self._view(corpus, first, request.random_state, 1)
 
     def _view(
         self, corpus: _Corpus, unlike: Sequence[str | None], random_state: int, view: int

@@ -15,14 +15,25 @@ from caot.settings import EncoderSpec
 
 
 def open_encoder(
-    spec: EncoderSpec, inputs: Inputs, *, max_length: int | None, device: str | None
+    spec: EncoderSpec,
+    inputs: Inputs,
+    *,
+    max_length: int | None,
+    max_chunks: int | None,
+    device: str | None,
 ) -> Encoder:
     """Return the encoder for the inputs; a user's own is copied."""
     if inputs.is_vectors:
         return Features(device=device or "cpu")
     if not isinstance(spec, str | os.PathLike):
-        return copy.deepcopy(load_encoder(spec))
-    return load_encoder(spec, max_length=max_length, device=device, local_files_only=is_offline())
+        return copy.deepcopy(load_encoder(spec, max_chunks=max_chunks))
+    return load_encoder(
+        spec,
+        max_length=max_length,
+        max_chunks=max_chunks,
+        device=device,
+        local_files_only=is_offline(),
+    )
 
 
 def embed(encoder: Encoder, inputs: Inputs, *, progress: bool) -> NDArray[np.float32]:

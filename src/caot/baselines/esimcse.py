@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -11,12 +10,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from caot.augment import FeatureNoise
-from caot.baselines.base import Views
 from caot.baselines.contrast import Contrast
 from caot.baselines.losses import info_nce
+from caot.baselines.one_pass import OnePassMethod
 from caot.baselines.repetition import WordRepetition
 from caot.baselines.representation import Representation
-from caot.baselines.trained import TrainedMethod
 from caot.baselines.training import Losses, Objective
 from caot.inputs import Inputs
 from caot.settings import AugmenterSpec
@@ -62,7 +60,7 @@ def _weights(source: Representation) -> list[Tensor]:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ESimCSE(TrainedMethod):
+class ESimCSE(OnePassMethod):
     """SimCSE whose positives differ in length and whose negatives are more than the batch.
 
     The original repeats subwords; here words are repeated, which any encoder can read. Views that
@@ -70,8 +68,6 @@ class ESimCSE(TrainedMethod):
 
     Parameters
     ----------
-    temperature
-        Of InfoNCE.
     repetition
         Share of words that may be repeated.
     queue
@@ -81,9 +77,8 @@ class ESimCSE(TrainedMethod):
 
     Notes
     -----
-    Further parameters are those of :class:`~caot.baselines.trained.TrainedMethod`. As in the
-    original, training is short and slow: one pass by default, at a rate of 3e-5. More of it
-    drives texts of one cluster apart.
+    Further parameters are those of :class:`~caot.baselines.one_pass.OnePassMethod`: as in the
+    original, training is short and slow.
 
     References
     ----------
@@ -91,23 +86,13 @@ class ESimCSE(TrainedMethod):
     Learning of Unsupervised Sentence Embedding. COLING 2022.
     """
 
-    batch_size: int = 64
-    learning_rate: float = 3e-5
-    learning_rate_encoder: float | None = 3e-5
-    temperature: float = 0.05
     repetition: float = 0.32
     queue: float = 2.5
     momentum: float = 0.995
 
-    def _usual_iterations(self, n_samples: int, *, frozen: bool) -> int:
-        return max(1, n_samples // self.batch_size)
-
     def _objective(self, source: Representation, n_iter: int) -> Objective:
         size = round(self.queue * min(self.batch_size, len(source)))
         return MomentumContrast(source, self.temperature, self.momentum, size)
-
-    def _views_for(self, inputs: Inputs, views: Views | None) -> tuple[Any, Any] | None:
-        return None
 
     def _augmenter_for(self, inputs: Inputs, *, frozen: bool) -> AugmenterSpec:
         if inputs.is_vectors:

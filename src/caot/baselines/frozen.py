@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from caot.baselines.base import Baseline, Vectors, Views
 from caot.baselines.encoding import embed, open_encoder
@@ -24,16 +25,29 @@ class FrozenMethod(Baseline):
         :class:`~caot.encoders.Encoder`. A matrix of numbers as X needs none.
     max_length
         The most tokens of a text that are read; None is the encoder's own.
+    max_chunks
+        Texts of more tokens are read in up to so many chunks, whose mean is their vector; None
+        cuts them.
     device
         "cpu", "cuda", ...; None takes the best at hand.
     """
 
     encoder: EncoderSpec = "auto"
     max_length: int | None = None
+    max_chunks: int | None = None
     device: str | None = None
 
+    _least: ClassVar[dict[str, int]] = {**Baseline._least, "max_length": 1, "max_chunks": 1}
+    _may_be_none: ClassVar[tuple[str, ...]] = ("max_length", "max_chunks")
+
     def _fit(self, inputs: Inputs, views: Views | None, callbacks: Sequence[Callback]) -> Vectors:
-        encoder = open_encoder(self.encoder, inputs, max_length=self.max_length, device=self.device)
+        encoder = open_encoder(
+            self.encoder,
+            inputs,
+            max_length=self.max_length,
+            max_chunks=self.max_chunks,
+            device=self.device,
+        )
         vectors = embed(encoder, inputs, progress=self.verbose > 0)
         self.networks_ = self._cluster(vectors, inputs)
         self.encoder_ = encoder

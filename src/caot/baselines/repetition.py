@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from caot.augment import TextViews
-from caot.augment.protocol import augment_distinct
+from caot.augment.base import Request, TextAugmenter
 from caot.augment.words import check_rate, draw_words, split_words, text_generator
-from caot.encoders import Encoder
 
 
 @dataclass(frozen=True, slots=True)
-class WordRepetition:
+class WordRepetition(TextAugmenter):
     """The text itself, and the text with some words said twice, so that lengths differ.
 
     Up to max(2, rate × words) words, a number drawn anew for each text, are repeated in place.
@@ -21,23 +18,12 @@ class WordRepetition:
 
     rate: float = 0.32
     name: ClassVar[str] = "word-repetition"
-    identical: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_rate(self.rate)
 
-    def __call__(
-        self,
-        texts: Sequence[str],
-        *,
-        encoder: Encoder | None = None,
-        random_state: int = 0,
-        progress: bool = False,
-    ) -> TextViews:
-        """Return the texts and their repetitive twins."""
-        return augment_distinct(
-            texts, lambda given: (given, [self._repeated(text, random_state) for text in given])
-        )
+    def _views_of(self, texts: list[str], request: Request) -> tuple[list[str], list[str]]:
+        return texts, [self._repeated(text, request.random_state) for text in texts]
 
     def _repeated(self, text: str, random_state: int) -> str:
         words = split_words(text)

@@ -53,6 +53,11 @@ class AdaptedEncoder:
         """The length of a vector."""
         return self.encoder.width
 
+    @property
+    def max_chunks(self) -> int | None:
+        """The most chunks of a long text that the encoder reads; None if it cuts them."""
+        return getattr(self.encoder, "max_chunks", None)
+
     def encode(
         self,
         inputs: Iterable[str] | Any,  # noqa: ANN401 - texts, vectors, or what prepare() made

@@ -46,7 +46,7 @@ class Rival(FrozenMethod):
     outliers: Literal["noise", "nearest"] = "noise"
 
     # The libraries find the number of clusters, if need be.
-    _may_be_none: ClassVar[tuple[str, ...]] = ("n_clusters",)
+    _may_be_none: ClassVar[tuple[str, ...]] = (*FrozenMethod._may_be_none, "n_clusters")
 
     def _check_parameters(self) -> None:
         require_choice("outliers", self.outliers, ("noise", "nearest"))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
 import torch
-from safetensors.torch import load_file, save_file
 
 from caot.baselines.heads import (
     Centroids,
@@ -21,13 +18,14 @@ from caot.baselines.heads import (
 from caot.baselines.registry import method_of
 from caot.baselines.remembered import Remembered
 from caot.persistence import (
-    CONFIG_FILE,
     FORMAT_VERSION,
     ModelFormatError,
     library_versions,
     plain_parameters,
     read_config,
+    read_parts,
     replace_folder,
+    write_parts,
 )
 
 if TYPE_CHECKING:
@@ -39,7 +37,7 @@ _HEADS: dict[str, type[Head]] = {
     kind.__name__: kind
     for kind in (Centroids, Similarities, StudentT, ClusterNetwork, Prototypes, Remembered)
 }
-_FITTED_ARRAYS = ("labels_", "cluster_centers_", "cluster_sizes_")
+_PREFIX = "head."
 
 Model = TypeVar("Model", bound="Baseline")
 
@@ -63,28 +61,19 @@ def load(kind: type[Model], folder: Path, *, device: str | None) -> Model:
     model = found(**config["parameters"])
     if device is not None and "device" in model.get_params(deep=False):
         model.set_params(device=device)
-    tensors = load_file(folder / WEIGHTS_FILE)
+    weights, arrays = read_parts(folder / WEIGHTS_FILE, _PREFIX)
     head = _HEADS[config["head"]](**config["head_arguments"])
-    prefix = "head."
-    head.load_state_dict(
-        {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
-    )
+    head.load_state_dict(weights)
     model._keep_encoder(found._load_encoder(folder, device))
     place = next(getattr(model.encoder_, "module", head).parameters(), torch.empty(0)).device
     model.networks_ = head.eval().to(place)
-    for name in _FITTED_ARRAYS:
-        setattr(model, name, tensors[name].numpy())
+    for name, array in arrays.items():
+        setattr(model, name, array)
     return model
 
 
 def _write(model: Baseline, folder: Path) -> None:
-    model.encoder_.save(folder)
-    tensors = {f"head.{n}": t.contiguous() for n, t in model.networks_.state_dict().items()}
-    for name in _FITTED_ARRAYS:
-        tensors[name] = torch.from_numpy(np.ascontiguousarray(getattr(model, name)))
-    save_file(tensors, folder / WEIGHTS_FILE)
-    text = json.dumps(_config(model), indent=2, sort_keys=True)
-    (folder / CONFIG_FILE).write_text(text + "\n", encoding="utf-8")
+    write_parts(model, folder, WEIGHTS_FILE, _PREFIX, _config(model))
 
 
 def _config(model: Baseline) -> dict[str, Any]:
@@ -92,6 +81,7 @@ def _config(model: Baseline) -> dict[str, Any]:
         "format_version": FORMAT_VERSION,
         "versions": library_versions(),
         "method": type(model).__name__,
+        "max_chunks": getattr(model.encoder_, "max_chunks", None),
         "parameters": plain_parameters(model),
         "head": type(model.networks_).__name__,
         "head_arguments": model.networks_.arguments(),

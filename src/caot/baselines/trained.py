@@ -44,6 +44,9 @@ class TrainedMethod(LearnedMethod):
         Iterations; None is 1,000 for a frozen encoder, 200 to 400 for one that learns.
     max_length
         The most tokens of a text that are read; None is the encoder's own.
+    max_chunks
+        Texts of more tokens are read in up to so many chunks, whose mean is their vector; None
+        cuts them.
     learning_rate_encoder
         Adam's step size of the encoder; None is 1e-4 for top layers and 2e-5 for all.
     time_budget
@@ -68,11 +71,14 @@ class TrainedMethod(LearnedMethod):
     augmenter: AugmenterSpec = "auto"
     max_iter: int | None = None
     max_length: int | None = None
+    max_chunks: int | None = None
     learning_rate_encoder: float | None = None
     time_budget: float | str | None = None
     cache_memory: float | str = "2GB"
     device: str | None = None
 
+    _least: ClassVar[dict[str, int]] = {**LearnedMethod._least, "max_length": 1, "max_chunks": 1}
+    _may_be_none: ClassVar[tuple[str, ...]] = ("max_length", "max_chunks")
     _always_adapts: ClassVar[bool] = False
 
     def _objective(self, source: Representation, n_iter: int) -> Objective:

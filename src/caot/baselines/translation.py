@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +12,7 @@ from typing import Any, ClassVar
 import torch
 from tqdm.auto import tqdm
 
-from caot.augment import TextViews
-from caot.augment.protocol import augment_distinct
-from caot.encoders import Encoder
+from caot.augment.base import Request, TextAugmenter
 from caot.encoders.availability import is_offline
 from caot.encoders.device import resolve_device
 
@@ -26,7 +24,7 @@ class TranslationNotAvailable(OSError):  # noqa: N818 - the name says what happe
 
 
 @dataclass(frozen=True, slots=True)
-class BackTranslation:
+class BackTranslation(TextAugmenter):
     """The text itself, and its translation into another language and back.
 
     Parameters
@@ -45,25 +43,12 @@ class BackTranslation:
     max_length: int = 64
     device: str | None = None
     name: ClassVar[str] = "back-translation"
-    identical: ClassVar[bool] = False
 
-    def __call__(
-        self,
-        texts: Sequence[str],
-        *,
-        encoder: Encoder | None = None,
-        random_state: int = 0,
-        progress: bool = False,
-    ) -> TextViews:
-        """Return the texts and their translations there and back."""
-
-        def views_of(distinct: list[str]) -> tuple[list[str], list[str]]:
-            abroad = self._translate(self.there, distinct, progress=progress)
-            home = self._translate(self.back, abroad, progress=progress)
-            # A model may answer with nothing at all; the text then stands for itself.
-            return distinct, [new or old for new, old in zip(home, distinct, strict=True)]
-
-        return augment_distinct(texts, views_of)
+    def _views_of(self, texts: list[str], request: Request) -> tuple[list[str], list[str]]:
+        abroad = self._translate(self.there, texts, progress=request.progress)
+        home = self._translate(self.back, abroad, progress=request.progress)
+        # A model may answer with nothing at all; the text then stands for itself.
+        return texts, [new or old for new, old in zip(home, texts, strict=True)]
 
     def _translate(
         self, name: str | os.PathLike[str], texts: list[str], *, progress: bool

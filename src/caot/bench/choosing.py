@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from itertools import product
 
 from caot.bench.cells import Cell
 from caot.bench.methods import find_method
 from caot.bench.suites import BUDGETS, EFFORTS, SUITES, Budget
+from caot.nearest import nearest_name
 
 
 def suite_cells(
@@ -26,9 +26,7 @@ def suite_cells(
     cells: list[Cell] = []
     for name in suites:
         if name not in SUITES:
-            near = difflib.get_close_matches(name, SUITES, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(SUITES)}"
-            msg = f"there is no suite {name!r}: {hint}"
+            msg = f"there is no suite {name!r}: {nearest_name(name, SUITES)}"
             raise ValueError(msg)
         cells += SUITES[name].at(chosen, seeds)
     wanted = [

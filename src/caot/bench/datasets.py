@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import os
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from caot.io import read_table
+from caot.nearest import nearest_name
 
 Kind: TypeAlias = Literal["short-text", "long-text", "images"]
 
@@ -155,8 +155,7 @@ def find_spec(name: str) -> DatasetSpec:
     """Return the data set of that name."""
     if name in DATASETS:
         return DATASETS[name]
-    near = difflib.get_close_matches(name, DATASETS, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(DATASETS)}"
+    hint = nearest_name(name, DATASETS)
     msg = f"there is no data set {name!r}: {hint} A file is named by its path."
     raise DatasetError(msg)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any, Protocol, Self
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caot import baselines
+from caot.baselines.making import unknown_method
 from caot.bench.cells import Cell
 from caot.bench.datasets import DATASETS
 from caot.bench.variants import find_variant
@@ -20,6 +20,8 @@ from caot.settings import FitSettings
 from caot.training import Callback, TrainingConfig
 
 _STAND_IN_SAMPLES = 10_000
+# Settings of methods that came after the first records, as they are where nothing is asked for.
+_ADDED: Mapping[str, Any] = {"max_chunks": None}
 
 Inputs = list[str] | NDArray[Any]
 
@@ -147,10 +149,7 @@ def find_method(name: str) -> Method:
     """Return a method by its name."""
     if name in METHODS:
         return METHODS[name]
-    near = difflib.get_close_matches(name, METHODS, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(METHODS)}"
-    msg = f"there is no method {name!r}: {hint}"
-    raise ValueError(msg)
+    raise unknown_method(name, METHODS)
 
 
 def deciding_settings(estimator: Estimator) -> dict[str, Any]:
@@ -160,7 +159,9 @@ def deciding_settings(estimator: Estimator) -> dict[str, Any]:
     default mode that changes does not.
     """
     if not isinstance(estimator, CAOT):
-        return plain_parameters(estimator)
+        given = plain_parameters(estimator)
+        off = [name for name, usual in _ADDED.items() if given.get(name) == usual]
+        return {name: value for name, value in given.items() if name not in off}
     usual = plain_parameters(CAOT(estimator.n_clusters))
     given = {
         name: value

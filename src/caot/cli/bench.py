@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from caot.cli import bench_options as own
 from caot.cli import options, values
 from caot.cli.errors import guarded
 from caot.cli.screen import Screen, make_table
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from caot.bench.cells import Cell
     from caot.bench.records import CellRecord
+    from caot.bench.running import RunPlace
 
 EXAMPLES = """
 Examples:
@@ -39,11 +41,6 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 
-DataDir = Annotated[
-    Path | None,
-    typer.Option("--data-dir", help="The folder of the benchmark data; CAOT_DATA by default."),
-]
-Results = Annotated[Path, typer.Option("--results", help="The folder of the records.")]
 RESULTS = Path("benchmarks/results/cells")
 
 
@@ -77,45 +74,21 @@ def list_suites(quiet: options.Quiet = False, as_json: options.Json = False) -> 
 
 @app.command()
 def run(
-    suites: Annotated[
-        list[str] | None, typer.Argument(metavar="SUITE", help="As caot bench list shows them.")
-    ] = None,
+    suites: own.Suites = None,
     *,
-    budget: Annotated[
-        str,
-        typer.Option(
-            help="frozen (networks alone), quick (top two layers), or paper (needs a GPU)."
-        ),
-    ] = "frozen",
-    data: Annotated[
-        list[str] | None,
-        typer.Option("--data", metavar="NAME|FILE", help="Only these data sets, or your file."),
-    ] = None,
-    method: Annotated[
-        list[str] | None, typer.Option("--method", help="Only these methods.")
-    ] = None,
-    variant: Annotated[
-        list[str] | None, typer.Option("--variant", help="Only these variants.")
-    ] = None,
-    encoder: Annotated[
-        list[str] | None, typer.Option("--encoder", help="Only these encoders.")
-    ] = None,
-    seeds: Annotated[
-        str | None, typer.Option(metavar="N,N,...", help="These seeds instead of the budget's.")
-    ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Runs at a time; they share the cores.")] = 1,
-    time_limit: Annotated[
-        str | None, typer.Option(metavar="TIME", help="A run that takes longer is ended.")
-    ] = None,
-    retry: Annotated[
-        bool, typer.Option("--retry", help="Run those again that did not end well.")
-    ] = False,
-    dry: Annotated[bool, typer.Option("--dry-run", help="Only list what is missing.")] = False,
-    data_dir: DataDir = None,
-    results: Results = RESULTS,
-    cache: Annotated[
-        Path | None, typer.Option(help="Where embeddings are kept; CAOT_CACHE by default.")
-    ] = None,
+    budget: own.Budget = "frozen",
+    data: own.Data = None,
+    method: own.Methods = None,
+    variant: own.Variants = None,
+    encoder: own.Encoders = None,
+    seeds: own.Seeds = None,
+    jobs: own.Jobs = 1,
+    time_limit: own.TimeLimit = None,
+    retry: own.Retry = False,
+    dry: own.DryRun = False,
+    data_dir: own.DataDir = None,
+    results: own.Results = RESULTS,
+    cache: own.Cache = None,
     offline: options.Offline = False,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
@@ -127,18 +100,14 @@ def run(
     values.go_offline(offline)
     screen = Screen(quiet=quiet, as_json=as_json)
     with guarded(), screen.listening():
-        from caot.bench.datasets import data_folder, is_file_name
-        from caot.bench.running import RunPlace
         from caot.bench.scheduling import check_cells, missing_cells, run_cells
-        from caot.encoders.cache import default_folder
         from caot.quantities import seconds
-        from caot.threads import n_cores
 
         limit = None if time_limit is None else seconds(time_limit)
         cells = _chosen(
             suites or [],
             budget,
-            _numbers(seeds),
+            None if seeds is None else values.numbers(seeds, "--seeds", least=0, example="0,1,2"),
             data=data,
             methods=method,
             variants=variant,
@@ -148,16 +117,9 @@ def run(
         left = missing_cells(cells, results, retry=retry)
         screen.note(f"{len(cells)} cells, {len(cells) - len(left)} have a record")
         if dry:
-            for cell in left:
-                screen.show(str(cell))
-            screen.json([cell.as_dict() for cell in left])
+            _list(screen, left)
             return
-        named = all(is_file_name(cell.dataset) for cell in left)
-        place = RunPlace(
-            None if named else data_folder(data_dir),
-            cache or default_folder(),
-            max(1, n_cores() // jobs),
-        )
+        place = _place(left, data_dir, cache, jobs)
         counter = _Counter(screen, len(left))
         n_bad = run_cells(left, results, place, jobs=jobs, time_limit=limit, told=counter.tell)
         screen.json({"run": len(left), "not_done": n_bad, "results": str(results)})
@@ -167,7 +129,7 @@ def run(
 
 @app.command()
 def datasets(
-    data_dir: DataDir = None, quiet: options.Quiet = False, as_json: options.Json = False
+    data_dir: own.DataDir = None, quiet: options.Quiet = False, as_json: options.Json = False
 ) -> None:
     """Show size, classes, length and imbalance of the data beside the paper's, and check them."""
     screen = Screen(quiet=quiet, as_json=as_json)
@@ -190,7 +152,7 @@ def fetch(
         list[str] | None, typer.Argument(metavar="NAME", help="Data sets; all by default.")
     ] = None,
     *,
-    data_dir: DataDir = None,
+    data_dir: own.DataDir = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Fetch the short texts from their public homes and check that they are the same rows."""
@@ -213,7 +175,7 @@ def report(
     findings: Annotated[
         Path | None, typer.Option(help="A file of words that stand before the tables.")
     ] = None,
-    results: Results = RESULTS,
+    results: own.Results = RESULTS,
     quiet: options.Quiet = False,
 ) -> None:
     """Write what the records say, beside the paper's figures; nothing is run."""
@@ -251,12 +213,22 @@ def _chosen(
     return free_cells(data, budget, seeds, methods=methods, variants=variants, encoders=encoders)
 
 
-def _numbers(listed: str | None) -> list[int] | None:
-    try:
-        return None if listed is None else [int(part) for part in listed.split(",")]
-    except ValueError:
-        msg = f"{listed!r} is no list of numbers such as 0,1,2"
-        raise typer.BadParameter(msg, param_hint="--seeds") from None
+def _list(screen: Screen, cells: Sequence[Cell]) -> None:
+    for cell in cells:
+        screen.show(str(cell))
+    screen.json([cell.as_dict() for cell in cells])
+
+
+def _place(cells: Sequence[Cell], data_dir: Path | None, cache: Path | None, jobs: int) -> RunPlace:
+    """Return where the cells run; the benchmark data is needed only if one of them names it."""
+    from caot.bench.datasets import data_folder, is_file_name
+    from caot.bench.running import RunPlace
+    from caot.encoders.cache import default_folder
+    from caot.threads import n_cores
+
+    are_files = all(is_file_name(cell.dataset) for cell in cells)
+    folder = None if are_files else data_folder(data_dir)
+    return RunPlace(folder, cache or default_folder(), max(1, n_cores() // jobs))
 
 
 class _Counter:

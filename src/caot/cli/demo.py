@@ -44,6 +44,7 @@ def demo(
     values.go_offline(encoder == "auto")  # which is on this machine
     screen = Screen(quiet=quiet, as_json=as_json)
     with guarded(), screen.listening():
+        values.require_encoder(encoder)
         from caot.demo import load_demo
         from caot.runs import RunSettings, fit_run, table_of
 

@@ -14,21 +14,12 @@ from types import FrameType
 
 import typer
 
+from caot.runs.options import OPTIONS
+
 USER_ERROR, FAULT, INTERRUPTED, CLOSED_PIPE, TERMINATED = 1, 3, 130, 141, 143
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-_OPTIONS = {
-    "n_clusters": "-k",
-    "encoder": "--encoder",
-    "finetune": "--finetune",
-    "imbalance": "--imbalance",
-    "max_iter": "--max-iter",
-    "max_length": "--max-length",
-    "time_budget": "--time-budget",
-    "device": "--device",
-    "random_state": "--seed",
-    "k_values": "--values",
-}
+_OPTIONS = {**OPTIONS, "k_values": "--values"}
 _PARAMETER = re.compile(rf"^({'|'.join(_OPTIONS)})(?= must | is |=)")
 _EXPECTED = (ValueError, OSError)
 

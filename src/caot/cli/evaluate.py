@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from caot.cli import options
+from caot.cli import options, values
 from caot.cli.errors import guarded
 from caot.cli.screen import Screen, make_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from caot.clusterer import TextClusterer
     from caot.evaluation import LabelledEvaluation, UnlabelledEvaluation
     from caot.runs import RunFolder
 
@@ -56,6 +54,7 @@ def evaluate(
         from caot.runs.record import finite
 
         folder = RunFolder.open(run)
+        others = _other_models(folder, seeds)
         document: dict[str, Any] = {}
         if labels is not None:
             found, left_out = _with_labels(folder, labels)
@@ -63,7 +62,7 @@ def evaluate(
             _show_labelled(screen, found, folder.description().labels, left_out, path)
             document = {**found.as_dict(), "left_out": left_out, "picture": str(path)}
         if labels is None or seeds:
-            alone = _without_labels(screen, folder, seeds)
+            alone = _without_labels(screen, folder, others)
             _show_alone(screen, alone)
             document = {**document, **alone.as_dict()}
         screen.json(finite(document))
@@ -114,7 +113,11 @@ def _draw(folder: RunFolder, found: LabelledEvaluation, picture: Path | None) ->
     return picture
 
 
-def _without_labels(screen: Screen, folder: RunFolder, seeds: int) -> UnlabelledEvaluation:
+def _without_labels(
+    screen: Screen, folder: RunFolder, models: list[TextClusterer]
+) -> UnlabelledEvaluation:
+    from sklearn.base import clone
+
     from caot.evaluation import evaluate_without_labels
     from caot.runs.reporting import shares_of
 
@@ -123,7 +126,10 @@ def _without_labels(screen: Screen, folder: RunFolder, seeds: int) -> Unlabelled
     # The empty texts' own cluster, the last one, was not found but given.
     top = shares.shape[1] - model.has_own_cluster_
     kept = (clusters >= 0) & (clusters < top)
-    others = [labels[kept] for labels in _other_seeds(screen, folder, list(table.texts), seeds)]
+    others = []
+    for other in models:
+        screen.note(f"fitting with seed {other.get_params()['random_state']}")
+        others.append(clone(other).fit(list(table.texts)).labels_[kept])  # kept no longer
     return evaluate_without_labels(
         clusters[kept],
         embeddings=embeddings[kept],
@@ -132,19 +138,16 @@ def _without_labels(screen: Screen, folder: RunFolder, seeds: int) -> Unlabelled
     )
 
 
-def _other_seeds(
-    screen: Screen, folder: RunFolder, texts: list[str], seeds: int
-) -> list[NDArray[np.int64]]:
-    from caot.runs.methods import find_run_method
+def _other_models(folder: RunFolder, seeds: int) -> list[TextClusterer]:
+    """Return so many estimators of the run with other seeds, after a look for their encoder."""
+    if not seeds:
+        return []
+    from caot.runs.methods import estimator_of
 
     record = folder.record
-    kind, parameters = find_run_method(record.method).load(), dict(record.parameters)
-    first = int(parameters.pop("random_state"))
-    labelings = []
-    for seed in range(first + 1, first + 1 + seeds):
-        screen.note(f"fitting with seed {seed}")
-        labelings.append(kind(**parameters, random_state=seed).fit(texts).labels_)
-    return labelings
+    values.require_encoder(record.parameters.get("encoder", "auto"))
+    first = int(record.parameters["random_state"]) + 1
+    return [estimator_of(record, random_state=seed) for seed in range(first, first + seeds)]
 
 
 def _show_labelled(

@@ -6,10 +6,9 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from caot.cli import fit_options as own
 from caot.cli import options, values
 from caot.cli.clusters import cluster_table, run_document
 from caot.cli.errors import guarded
@@ -17,8 +16,6 @@ from caot.cli.progress import shown
 from caot.cli.screen import Screen
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from caot.io import TextTable
     from caot.runs import RunFolder, RunRecord, RunSettings
 
@@ -40,53 +37,24 @@ After Ctrl-C: the same command with --resume
 def fit(
     source: options.Input,
     *,
-    n_clusters: Annotated[
-        str, typer.Option("-k", "--clusters", metavar="N|auto", help="How many clusters.")
-    ],
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="The run folder; by default named after the input."),
-    ] = None,
-    method: Annotated[
-        str,
-        typer.Option(
-            "-m", "--method", metavar="NAME", help="caot, or another that caot info lists."
-        ),
-    ] = "caot",
-    method_settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="A setting of the method's own; repeat it."
-        ),
-    ] = None,
+    n_clusters: own.Clusters,
+    output: own.Output = None,
+    method: own.Method = "caot",
+    method_settings: own.MethodSettings = None,
     text: options.TextColumns = None,
-    id_column: Annotated[
-        str | None, typer.Option("--id", metavar="COLUMN", help="The column of the ids.")
-    ] = None,
+    id_column: own.IdColumn = None,
     format: options.Format = None,  # noqa: A002 - the option's name
     encoding: options.Encoding = "utf-8",
     no_header: options.NoHeader = False,
     encoder: options.EncoderName = "auto",
-    finetune: Annotated[
-        str, typer.Option(metavar="WHAT", help="auto, all, none, or how many top layers learn.")
-    ] = "auto",
-    imbalance: Annotated[
-        str,
-        typer.Option(
-            metavar="LEVEL",
-            help="auto, balanced, slight, imbalanced, severe, or the penalty weight.",
-        ),
-    ] = "auto",
+    finetune: own.FineTune = "auto",
+    imbalance: own.Imbalance = "auto",
     min_confidence: options.MinConfidence = None,
-    on_empty: Annotated[
-        Literal["error", "own-cluster"],
-        typer.Option(help="What becomes of empty texts: refused, or a cluster of their own."),
-    ] = "error",
-    max_iter: Annotated[int | None, typer.Option(min=1, help="Iterations of the training.")] = None,
+    on_empty: own.OnEmpty = "error",
+    max_iter: own.MaxIter = None,
     max_length: options.MaxLength = None,
-    time_budget: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Such as 90s, 10min or 2h.")
-    ] = None,
+    max_chunks: options.MaxChunks = None,
+    time_budget: own.TimeBudget = None,
     seed: options.Seed = 0,
     language: options.Languages = None,
     examples: options.Examples = None,
@@ -94,13 +62,11 @@ def fit(
     llm_url: options.LlmUrl = None,
     llm_model: options.LlmModel = None,
     send_texts: options.SendTexts = False,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, ...; the best by default.")] = None,
+    device: own.Device = None,
     offline: options.Offline = False,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the run that was interrupted there.")
-    ] = False,
+    resume: own.Resume = False,
     force: options.Force = False,
-    checkpoint_every: Annotated[int, typer.Option(min=1, hidden=True)] = 20,
+    checkpoint_every: own.CheckpointEvery = 20,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
@@ -119,6 +85,7 @@ def fit(
             "imbalance": values.imbalance(imbalance),
             "max_iter": max_iter,
             "max_length": max_length,
+            "max_chunks": max_chunks,
             "on_empty": on_empty,
             "time_budget": time_budget,
             "device": device,
@@ -132,55 +99,35 @@ def fit(
         from caot.io import read_table
         from caot.runs import RunFolder
 
-        if method != "caot" or method_settings:  # what they allow is known by their classes alone
-            values.run_settings(given)
+        settings = values.early_run_settings(given)
         folder = RunFolder.prepare(output or default_folder(source), force=force, resume=resume)
+        header = not no_header
         table = read_table(
-            source,
-            text=text,
-            id_column=id_column,
-            format=format,
-            encoding=encoding,
-            header=not no_header,
+            source, text=text, id_column=id_column, format=format, encoding=encoding, header=header
         )
         screen.note(f"{len(table):,} texts in {table.source}")
-        # torch comes in here, after what is quickly found wrong
-        settings = values.run_settings(given)
-        values.require_device(device)
-        path = None if source == "-" else source
-        record = run(
-            screen, table, folder, settings, resume=resume, source=path, piped=source == "-"
-        )
+        settings = settings or values.run_settings(given)  # torch comes in here, if not before
+        record = _run(screen, table, folder, settings, source, resume=resume)
         show(screen, folder, record)
 
 
-def run(
+def _run(
     screen: Screen,
     table: TextTable,
     folder: RunFolder,
     settings: RunSettings,
+    source: str,
     *,
-    resume: bool = False,
-    source: str | None = None,
-    title: str | None = None,
-    true_labels: Sequence[object] | None = None,
-    piped: bool = False,
+    resume: bool,
 ) -> RunRecord:
     """Fit with a progress display; after Ctrl-C say how to go on."""
     from caot.runs import fit_run
 
+    piped = source == "-"
+    path = None if piped else source
     try:
         with shown(screen) as callbacks:
-            return fit_run(
-                table,
-                folder,
-                settings,
-                callbacks=callbacks,
-                resume=resume,
-                source=source,
-                title=title,
-                true_labels=true_labels,
-            )
+            return fit_run(table, folder, settings, callbacks=callbacks, resume=resume, source=path)
     except KeyboardInterrupt as interrupt:
         how = _how_to_go_on(folder, settings.method, piped=piped)
         raise type(interrupt)(how) from None

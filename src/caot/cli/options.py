@@ -50,6 +50,12 @@ MaxLength: TypeAlias = Annotated[
     int | None,
     typer.Option(min=1, metavar="TOKENS", help="Texts are cut after so many tokens."),
 ]
+MaxChunks: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        min=1, metavar="N", help="Longer texts are read in up to so many chunks instead of cut."
+    ),
+]
 Languages: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(

@@ -77,6 +77,7 @@ def predict(
         _check_output(output, as_json=as_json, force=force)
         from caot.io import TableWriter, iter_tables
 
+        target = TableWriter(output, format=output_format, raw=raw)
         folder = _run_folder(model)
         trained_on = () if folder is None else tuple(folder.record.input["text_columns"])
         tables = iter_tables(
@@ -94,7 +95,7 @@ def predict(
         saved = _open(model, folder, min_confidence)  # after what is quickly found wrong
         encoder = _accelerated(saved, first.texts) if fast else None
         n_texts = 0
-        with TableWriter(output, format=output_format, raw=raw) as writer:
+        with target as writer:
             for table in _accepted(chain([first], tables), saved, source, on_empty):
                 writer.write(_with_clusters(saved, table, encoder))
                 n_texts += len(table)

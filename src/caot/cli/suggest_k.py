@@ -40,6 +40,7 @@ def suggest_k(
     ] = None,
     encoder: options.EncoderName = "auto",
     max_length: options.MaxLength = None,
+    max_chunks: options.MaxChunks = None,
     seed: options.Seed = 0,
     offline: options.Offline = False,
     quiet: options.Quiet = False,
@@ -52,7 +53,10 @@ def suggest_k(
     values.go_offline(offline)
     screen = Screen(quiet=quiet, as_json=as_json)
     with guarded(), screen.listening():
-        wanted = None if k_values is None else _numbers(k_values)
+        wanted = None
+        if k_values is not None:
+            wanted = values.numbers(k_values, "--values", least=2, example="10,20,30")
+        values.require_encoder(encoder)
         from caot.io import read_table
 
         table = read_table(
@@ -69,6 +73,7 @@ def suggest_k(
             table.texts,
             encoder=encoder,
             max_length=max_length,
+            max_chunks=max_chunks,
             k_values=wanted,
             random_state=seed,
             local_files_only=offline,
@@ -94,11 +99,3 @@ def _curve(found: KSuggestion) -> Table:
     return make_table(
         "", ("K:", "stability:", "silhouette:", "modularity:", "score:", "curve"), rows
     )
-
-
-def _numbers(listed: str) -> list[int]:
-    try:
-        return [int(part) for part in listed.split(",")]
-    except ValueError:
-        msg = f"{listed!r} is no list of numbers such as 10,20,30"
-        raise typer.BadParameter(msg, param_hint="--values") from None

@@ -12,11 +12,24 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from caot.imbalance import ImbalanceSpec
     from caot.runs import Describing, Endpoint, RunRecord, RunSettings
     from caot.settings import FineTune
 
 KEY_VARIABLE = "CAOT_LLM_API_KEY"
+
+# Settings that neither typer nor this module checks, as they are where a user says nothing.
+_LIBRARY_CHECKS: dict[str, Any] = {
+    "method": "caot",
+    "method_settings": {},
+    "encoder": "auto",
+    "finetune": "auto",
+    "imbalance": "auto",
+    "time_budget": None,
+    "device": None,
+}
 
 
 def go_offline(wanted: bool) -> None:
@@ -33,6 +46,19 @@ def n_clusters(value: str) -> int | Literal["auto"]:
         return int(value)
     msg = f"{value!r} is neither a number nor auto"
     raise typer.BadParameter(msg, param_hint="-k")
+
+
+def numbers(value: str, option: str, *, least: int, example: str) -> list[int]:
+    """Read a list of numbers such as --values 10,20."""
+    try:
+        found = [int(part) for part in value.split(",")]
+    except ValueError:
+        msg = f"{value!r} is no list of numbers such as {example}"
+        raise typer.BadParameter(msg, param_hint=option) from None
+    if min(found) < least:
+        msg = f"{min(found)} is too low: {least} is the least"
+        raise typer.BadParameter(msg, param_hint=option)
+    return found
 
 
 def finetune(value: str) -> FineTune:
@@ -77,11 +103,34 @@ def method_settings(given: list[str] | None) -> dict[str, Any]:
     return found
 
 
-def run_settings(given: dict[str, Any]) -> RunSettings:
-    """Return the settings of a run, all checked."""
+def run_settings(given: Mapping[str, Any]) -> RunSettings:
+    """Return the settings of a run, all checked, and that device and encoder are there."""
     from caot.runs import RunSettings
 
-    return RunSettings(**given)
+    settings = RunSettings(**given)
+    require_device(settings.device)
+    require_encoder(settings.encoder)
+    return settings
+
+
+def early_run_settings(given: Mapping[str, Any]) -> RunSettings | None:
+    """Return the settings of a run before any text is read; None if nothing can be wrong.
+
+    What they allow is known by the library alone, and torch comes in with it: with usual settings
+    a slip in the name of a column is told without.
+    """
+    is_usual = all(given[name] == usual for name, usual in _LIBRARY_CHECKS.items())
+    return None if is_usual else run_settings(given)
+
+
+def require_encoder(name: str) -> None:
+    """Raise if there is no such encoder, as far as that can be told without a network."""
+    if name == "auto":
+        return
+    from caot.encoders.availability import is_offline
+    from caot.encoders.loading import check_encoder
+
+    check_encoder(name, local_files_only=is_offline())
 
 
 def require_device(name: str | None) -> None:

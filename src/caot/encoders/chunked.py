@@ -211,7 +211,7 @@ class ChunkedEncoder:
         """Write the encoder's sentence-transformers folder.
 
         Such a folder has no place for chunks: give `max_chunks` again when it is loaded. A saved
-        `CAOT` model knows it.
+        model knows it.
         """
         self.encoder.save(folder)
 

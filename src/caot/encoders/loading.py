@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Literal
 
 from caot.checks import require_choice
+from caot.encoders.availability import require_there
 from caot.encoders.chunked import ChunkedEncoder
 from caot.encoders.embedded import load_embedded
 from caot.encoders.lazy import transformer_encoder
@@ -100,6 +101,20 @@ def load_encoder(
     return _in_chunks(encoder, max_chunks)
 
 
+def check_encoder(spec: str | os.PathLike[str], *, local_files_only: bool = False) -> None:
+    """Raise if `load_encoder` would certainly not find what a user asked for.
+
+    Nothing is loaded and no network is asked, so that a slip is told before any long work.
+
+    Raises
+    ------
+    EncoderNotAvailable
+        With the same message as that of `load_encoder`.
+    """
+    if spec != "auto":  # its package is verified as it is loaded
+        require_there(PAPER_MODEL if spec == "paper" else spec, local_files_only=local_files_only)
+
+
 def _faithful_length(max_length: int | None, prompt_name: str | None) -> int:
     """Return how many tokens the paper reads, unless told otherwise; it knows no prompts."""
     if prompt_name is not None:
@@ -111,6 +126,8 @@ def _faithful_length(max_length: int | None, prompt_name: str | None) -> int:
 def _in_chunks(encoder: Encoder, max_chunks: int | None) -> Encoder:
     if max_chunks is None:
         return encoder
+    if isinstance(encoder, ChunkedEncoder):  # which may have been given another number
+        encoder = encoder.encoder
     if not isinstance(encoder, transformer_encoder()):
         msg = f"only a TransformerEncoder reads in chunks, not a {type(encoder).__name__}"
         raise TypeError(msg)

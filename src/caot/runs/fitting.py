@@ -160,6 +160,7 @@ def _begin(
             table.texts,
             encoder=settings.encoder,
             max_length=settings.max_length,
+            max_chunks=settings.max_chunks,
             random_state=settings.random_state,
             local_files_only=is_offline(),
         )

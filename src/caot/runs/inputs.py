@@ -13,12 +13,11 @@ from caot.io import TextTable
 from caot.io.frames import column_index
 from caot.runs.errors import RunError
 from caot.suggest import KSuggestion, suggest_k
-from caot.texts import empty_rows
+from caot.texts import empty_rows, listed
 
 MULTILINGUAL = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
 SAMPLE = 5000  # as many texts as a curve over K looks at
 
-_SHOWN_ROWS = 10
 _OTHERS = {"ko": "Korean", "he": "Hebrew", "hi": "Hindi"}  # known by their script alone
 
 
@@ -36,12 +35,10 @@ def check_texts(table: TextTable, n_clusters: int | str, on_empty: str) -> None:
     empty = empty_rows(list(table.texts))
     if on_empty == "error" and empty.any():
         rows = (np.flatnonzero(empty) + 1).tolist()
-        shown = ", ".join(map(str, rows[:_SHOWN_ROWS]))
-        more = f" and {len(rows) - _SHOWN_ROWS} more" if len(rows) > _SHOWN_ROWS else ""
         msg = (
-            f"{len(rows)} of the {len(table)} texts of {table.source} are empty, in rows {shown}"
-            f"{more} (counted from 1, a header left out): fill or remove them, or give them a "
-            "cluster of their own with --on-empty own-cluster"
+            f"{len(rows)} of the {len(table)} texts of {table.source} are empty, in rows "
+            f"{listed(rows)} (counted from 1, a header left out): fill or remove them, or give "
+            "them a cluster of their own with --on-empty own-cluster"
         )
         raise RunError(msg)
     n_distinct = len({text for text, skip in zip(table.texts, empty, strict=True) if not skip})
@@ -69,6 +66,7 @@ def suggest_for(
     *,
     encoder: str = "auto",
     max_length: int | None = None,
+    max_chunks: int | None = None,
     k_values: Sequence[int] | None = None,
     random_state: int = 0,
     local_files_only: bool = False,
@@ -79,6 +77,11 @@ def suggest_for(
     if len(distinct) > SAMPLE:
         rows = np.random.default_rng(random_state).permutation(len(distinct))[:SAMPLE]
         distinct = [distinct[row] for row in np.sort(rows).tolist()]
-    model = load_encoder(encoder, max_length=max_length, local_files_only=local_files_only)
+    model = load_encoder(
+        encoder,
+        max_length=max_length,
+        max_chunks=max_chunks,
+        local_files_only=local_files_only,
+    )
     vectors = EmbeddingCache().get(model, distinct)
     return suggest_k(vectors, k_values=k_values, random_state=random_state)

@@ -5,7 +5,6 @@ Names are known, and looked at, without torch; a method's settings need its clas
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -13,26 +12,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 from caot.baselines import METHODS
 from caot.baselines.making import require_libraries, unknown_method
+from caot.nearest import nearest_name
 from caot.runs.errors import RunError
+from caot.runs.options import OPTIONS, option_of
 
 if TYPE_CHECKING:
     from caot.clusterer import TextClusterer
+    from caot.runs.record import RunRecord
 
 CAOT = "caot"
-
-# Parameters of estimators that the command line has options for; others are given with --set.
-_OPTIONS = {
-    "n_clusters": "-k",
-    "encoder": "--encoder",
-    "finetune": "--finetune",
-    "imbalance": "--imbalance",
-    "max_iter": "--max-iter",
-    "max_length": "--max-length",
-    "on_empty": "--on-empty",
-    "time_budget": "--time-budget",
-    "device": "--device",
-    "random_state": "--seed",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +86,15 @@ def check_method(name: str, n_clusters: int | str, *, resume: bool = False) -> R
     Raises
     ------
     RunError
-        If there is no such method, it does not heed a number of clusters, or it cannot go on with
-        a run that was interrupted.
+        If there is no such method, the number of clusters cannot be, the method does not heed one,
+        or it cannot go on with a run that was interrupted.
     RivalNotInstalled
         If a library that it needs is not there.
     """
     method = find_run_method(name)
+    if n_clusters != "auto" and int(n_clusters) < 2:
+        msg = f"the number of clusters is {n_clusters}: ask for at least 2, or auto"
+        raise RunError(msg)
     if name in METHODS:
         require_libraries(METHODS[name])
     if n_clusters != "auto" and not method.takes_k:
@@ -136,20 +127,44 @@ def check_parameters(method: RunMethod, given: Mapping[str, Any], own: Mapping[s
         if name not in known:
             raise RunError(_no_such_setting(method, name))
     for name in own:
-        if name in _OPTIONS:
-            msg = f"{name} has an option of its own: use {_OPTIONS[name]} in place of --set"
+        if name in OPTIONS:
+            msg = f"{name} has an option of its own: use {OPTIONS[name]} in place of --set"
             raise RunError(msg)
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            advice = f"did you mean {near[0]!r}?" if near else f"choose among {_settable(known)}"
+            advice = nearest_name(name, [one for one in known if one not in OPTIONS])
             msg = f"the method {method.name!r} has no setting {name!r}: {advice}"
             raise RunError(msg)
-    _check_values(method, {**given, **own})
+    try:
+        _check_values(method, {**given, **own})
+    except TypeError as error:
+        if not own:
+            raise
+        pairs = ", ".join(f"{name}={value}" for name, value in own.items())
+        msg = f"a value of --set is of the wrong kind ({error}): check {pairs}"
+        raise RunError(msg) from error
 
 
-def option_of(name: str) -> str:
-    """Return how a parameter is given on the command line."""
-    return _OPTIONS.get(name, f"--set {name}=...")
+def estimator_of(record: RunRecord, *, random_state: int) -> TextClusterer:
+    """Return the estimator of a run by its record, not fitted, with another seed.
+
+    Raises
+    ------
+    RunError
+        If the run was given an object or a function that a record cannot bring back.
+    """
+    from caot.augment import check_augmenter  # noqa: PLC0415 - brings in torch
+    from caot.plain import from_plain  # noqa: PLC0415
+
+    parameters = from_plain({**record.parameters, "random_state": random_state})
+    try:
+        check_augmenter(parameters.get("augmenter", "auto"))
+    except ValueError:
+        msg = (
+            f"the run's augmenter was {parameters['augmenter']!r}, a function or object of Python "
+            "that the run folder does not hold: fit with other seeds in Python"
+        )
+        raise RunError(msg) from None
+    return find_run_method(record.method).load()(**parameters)
 
 
 def _no_such_setting(method: RunMethod, name: str) -> str:
@@ -160,16 +175,13 @@ def _no_such_setting(method: RunMethod, name: str) -> str:
     )
 
 
-def _settable(known: Mapping[str, Any]) -> str:
-    return ", ".join(name for name in known if name not in _OPTIONS)
-
-
 def _check_values(method: RunMethod, parameters: Mapping[str, Any]) -> None:
     """Let the estimator, or the settings that it makes of them, check the parameters."""
     from caot.baselines.base import Baseline  # noqa: PLC0415 - brings in torch
+    from caot.plain import from_plain  # noqa: PLC0415
     from caot.settings import FitSettings  # noqa: PLC0415
 
-    model = method.load()(**parameters)
+    model = method.load()(**from_plain(parameters))
     if isinstance(model, Baseline):
         model.check()
     else:

@@ -12,11 +12,11 @@ import numpy as np
 
 from caot.io import TextTable
 from caot.persistence import library_versions
+from caot.plain import plain
 from caot.runs.facts import imbalance_facts, training_facts
 from caot.runs.record import RunRecord
 from caot.runs.result import RunResult
 from caot.runs.settings import RunSettings
-from caot.settings import plain
 from caot.texts import empty_rows
 
 if TYPE_CHECKING:

@@ -3,45 +3,29 @@
 from __future__ import annotations
 
 import calendar
-import dataclasses
 import datetime
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from caot.describe import Description
 from caot.inputs import EMPTY_OWN, read_inputs
 from caot.io.cells import as_text, python_values
+from caot.plain import plain
 from caot.prediction import probabilities
 from caot.report import ReportData, project
 from caot.runs.describing import Describing, Endpoint, described
 from caot.runs.folder import RunFolder
 from caot.runs.methods import CAOT, find_run_method
+from caot.runs.options import OPTIONS
 from caot.runs.record import RunRecord
 from caot.runs.result import RunResult
-from caot.settings import plain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from caot.clusterer import TextClusterer
     from caot.training import History
-
-
-# Parameters that a report always shows; the others only where they are not as usual.
-_SHOWN = (
-    "n_clusters",
-    "encoder",
-    "finetune",
-    "imbalance",
-    "max_iter",
-    "max_length",
-    "on_empty",
-    "time_budget",
-    "device",
-    "random_state",
-)
 
 
 def shares_of(
@@ -73,18 +57,8 @@ def result_of(
         description = described(
             table.texts, labels, shares, embeddings, describing=describing, endpoint=endpoint
         )
-        description = _named(description, names)
+        description = description.with_labels(names)
     return RunResult(table, labels, shares, embeddings, description)
-
-
-def _named(description: Description, names: Mapping[int, str]) -> Description:
-    """Return a description with these labels; clusters without one here keep theirs."""
-    return Description(
-        tuple(
-            dataclasses.replace(one, label=names.get(one.cluster, one.label))
-            for one in description.clusters
-        )
-    )
 
 
 def report_data(
@@ -138,12 +112,13 @@ def _shown_settings(record: RunRecord) -> dict[str, Any]:
 
 
 def _shown_parameters(parameters: Mapping[str, Any], method: str = CAOT) -> dict[str, Any]:
+    """Return those that have options, and others only where they are not as usual."""
     usual = {name: plain(value) for name, value in find_run_method(method).usual().items()}
-    shown = {name: parameters[name] for name in _SHOWN if name in parameters}
+    shown = {name: parameters[name] for name in OPTIONS if name in parameters}
     return shown | {
         name: value
         for name, value in parameters.items()
-        if name not in _SHOWN and value != usual.get(name)
+        if name not in OPTIONS and value != usual.get(name)
     }
 
 

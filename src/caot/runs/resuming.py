@@ -10,10 +10,10 @@ from typing import Any
 from safetensors import SafetensorError, safe_open
 
 from caot.runs.errors import RunError
+from caot.runs.options import OPTIONS
 
 _OPTIONS = {
-    "n_clusters": "-k",
-    "random_state": "--seed",
+    **OPTIONS,
     "languages": "--language",
     "n_examples": "--examples",
     "method_settings": "--set",

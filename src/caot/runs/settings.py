@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
+from caot.plain import from_plain
 from caot.runs.describing import Describing, Endpoint
 from caot.runs.errors import RunError
 from caot.runs.methods import CAOT, check_method, check_parameters, find_run_method
@@ -56,14 +57,11 @@ class RunSettings(FitSettings):
     checkpoint_every: int = CHECKPOINT_EVERY
 
     def __post_init__(self) -> None:
-        if self.n_clusters != "auto" and self.n_clusters < 2:
-            msg = f"the number of clusters is {self.n_clusters}: ask for at least 2, or auto"
-            raise RunError(msg)
         if self.min_confidence is not None and not 0 <= self.min_confidence <= 1:
             msg = f"the least confidence is {self.min_confidence}: give a number from 0 to 1"
             raise RunError(msg)
-        FitSettings.__post_init__(self)
         method = check_method(self.method, self.n_clusters)
+        FitSettings.__post_init__(self)
         check_parameters(method, self._shared(), self.method_settings)
 
     @property
@@ -73,7 +71,7 @@ class RunSettings(FitSettings):
 
     def parameters(self, n_clusters: int | None) -> dict[str, Any]:
         """Return the parameters of the method's estimator; None lets it find K."""
-        return {"n_clusters": n_clusters, **self._shared(), **self.method_settings}
+        return from_plain({"n_clusters": n_clusters, **self._shared(), **self.method_settings})
 
     def estimator(self, n_clusters: int | None) -> TextClusterer:
         """Return the method's estimator, not fitted yet."""
