@@ -112,6 +112,32 @@ def test_eq23_in_the_smallest_batch_has_a_known_value():
     assert float(loss) == pytest.approx(math.log(2) - 1)
 
 
+@pytest.mark.parametrize("temperature", [1.0, 0.1, 0.09])
+def test_contrasts_are_those_of_masked_logits(generator, temperature):
+    """Both ways to sum, with 0.1 between them, against masks of minus infinity."""
+    h, s, labels = attention_batch(generator, 30, 8, 4)
+    h, s = (part.float().requires_grad_() for part in (h, s))
+    unit = nn.functional.normalize(h, dim=1)
+    logits = unit @ unit.T / temperature
+    own = torch.eye(30, dtype=torch.bool).repeat(2, 2)
+    others = torch.logsumexp(logits.masked_fill(own, -torch.inf), dim=1)
+    apart = labels[:, None] != labels[None, :]
+    weights = s.log().masked_fill(apart, -torch.inf).repeat(2, 2)
+    numerator = torch.logsumexp(logits + weights, dim=1)
+    losses = (
+        instance_contrast(h[:30], h[30:], temperature),
+        attention_contrast(h, s, labels, temperature),
+    )
+    masked = (others.mean() - logits.diagonal(30).mean(), (others - numerator).mean())
+    for ours, theirs in zip(losses, masked, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-6, atol=1e-6)
+        found = torch.autograd.grad(ours, (h, s), retain_graph=True, allow_unused=True)
+        expected = torch.autograd.grad(theirs, (h, s), retain_graph=True, allow_unused=True)
+        for one, other in zip(found, expected, strict=True):
+            if other is not None:
+                torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-6)
+
+
 def test_gradients_of_eq19_are_exact(generator):
     z1, z2 = (z.clone().requires_grad_() for z in normal(generator, 2, 4, 3))
     assert torch.autograd.gradcheck(lambda a, b: instance_contrast(a, b, 0.7), (z1, z2))

@@ -10,6 +10,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+# From this temperature on, exponentials of cosines over it are summed as they are: the largest,
+# exp(20), is far from overflow. Below it, sums are made in the log domain.
+_WARM = 0.1
+
 
 def instance_contrast(z1: Tensor, z2: Tensor, temperature: float = 1.0) -> Tensor:
     """Pull the two views of a sample together and push the other samples away, L_I (Eq. 19).
@@ -34,9 +38,10 @@ def instance_contrast(z1: Tensor, z2: Tensor, temperature: float = 1.0) -> Tenso
             "give the two views of one batch, both (n, d)."
         )
     n = z1.shape[0]
-    logits = _pairwise_logits(torch.cat((z1, z2)), temperature)  # (2n, 2n)
-    positive = logits.diagonal(n)  # (n,): the pair (i, n + i), the same for both its anchors
-    return _log_sum_of_others(logits).mean() - positive.mean()
+    cosines = _pairwise_cosines(torch.cat((z1, z2)), temperature)  # (2n, 2n)
+    positive = cosines.diagonal(n)  # (n,): the pair (i, n + i), the same for both its anchors
+    (negative,) = _log_sums(cosines, temperature, _others(cosines))
+    return negative.mean() - positive.mean() / temperature
 
 
 def attention_contrast(
@@ -69,13 +74,14 @@ def attention_contrast(
             f"For {n} labels, hidden must be ({2 * n}, d) and similarity ({n}, {n}); they are "
             f"{tuple(hidden.shape)} and {tuple(similarity.shape)}."
         )
-    logits = _pairwise_logits(hidden, temperature)  # (2n, 2n)
+    cosines = _pairwise_cosines(hidden, temperature)  # (2n, 2n)
     same_cluster = labels[:, None] == labels[None, :]  # (n, n), row i is R_i, which holds i
     # A softmax may underflow to 0, where the logarithm would turn the gradient into NaN.
-    log_weight = similarity.clamp_min(torch.finfo(similarity.dtype).tiny).log()
-    log_weight = log_weight.masked_fill(~same_cluster, -torch.inf)
-    numerator = torch.logsumexp(logits + log_weight.repeat(2, 2), dim=1)  # (2n,)
-    return (_log_sum_of_others(logits) - numerator).mean()
+    weights = similarity.clamp_min(torch.finfo(similarity.dtype).tiny) * same_cluster
+    denominator, numerator = _log_sums(
+        cosines, temperature, _others(cosines), weights.repeat(2, 2)
+    )  # (2n,)
+    return (denominator - numerator).mean()
 
 
 def pseudo_label_loss(log_prob1: Tensor, log_prob2: Tensor, labels: Tensor) -> Tensor:
@@ -108,8 +114,8 @@ def pseudo_label_loss(log_prob1: Tensor, log_prob2: Tensor, labels: Tensor) -> T
     return functional.nll_loss(log_prob1, labels) + functional.nll_loss(log_prob2, labels)
 
 
-def _pairwise_logits(rows: Tensor, temperature: float) -> Tensor:
-    """Cosines of all pairs of the 2n rows over the temperature, (2n, 2n)."""
+def _pairwise_cosines(rows: Tensor, temperature: float) -> Tensor:
+    """Cosines of all pairs of the 2n rows, (2n, 2n); the temperature is only checked."""
     if rows.shape[0] < 4:
         raise ValueError(
             f"A batch of {rows.shape[0] // 2} leaves a sample without others to contrast with: "
@@ -118,11 +124,29 @@ def _pairwise_logits(rows: Tensor, temperature: float) -> Tensor:
     if not temperature > 0:
         raise ValueError(f"temperature is {temperature}: it must be positive.")
     unit = functional.normalize(rows, dim=1)
-    return unit @ unit.T / temperature
+    return unit @ unit.T
 
 
-def _log_sum_of_others(logits: Tensor) -> Tensor:
-    """For each anchor, log Σ exp over all rows but its own sample's two, (2n,)."""
-    n = logits.shape[0] // 2
-    own_sample = torch.eye(n, dtype=torch.bool, device=logits.device).repeat(2, 2)
-    return torch.logsumexp(logits.masked_fill(own_sample, -torch.inf), dim=1)
+def _others(cosines: Tensor) -> Tensor:
+    """Weights (2n, 2n) of 1, and of 0 for the two rows of an anchor's own sample."""
+    n = cosines.shape[0] // 2
+    return 1 - torch.eye(n, dtype=cosines.dtype, device=cosines.device).repeat(2, 2)
+
+
+def _log_sums(cosines: Tensor, temperature: float, *weights: Tensor) -> list[Tensor]:
+    """For each anchor and each set of weights, log Σ_v w_v exp(cos_v / temperature), (2n,).
+
+    Cosines are bounded, so that the exponentials, which all sums share, need no maximum taken off;
+    and nothing is masked by minus infinity, whose exponential is slow.
+    """
+    if temperature >= _WARM:
+        # Each is at least 1: weights that underflowed to the smallest number stay above zero.
+        terms = ((cosines + 1) / temperature).exp()
+        return [(terms * part).sum(dim=1).log() - 1 / temperature for part in weights]
+    return [torch.logsumexp(cosines / temperature + _log(part), dim=1) for part in weights]
+
+
+def _log(weights: Tensor) -> Tensor:
+    """Logarithms; minus infinity for 0, which has no gradient."""
+    positive = weights > 0
+    return torch.where(positive, weights, 1.0).log().masked_fill(~positive, -torch.inf)

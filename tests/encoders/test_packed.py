@@ -210,37 +210,30 @@ def test_numbers_beyond_float16_are_refused(bert, texts):
         keep_lower(bert, bert.prepare(texts), memory=1e9)
 
 
-def test_unpadded_attention_gives_flash_attention_each_text(monkeypatch):
-    """On a GPU one call takes all texts; here a loop stands in for it."""
-
-    def by_text(query, key, value, ends, _ends, longest, _longest, *, scale):
-        assert (longest, scale) == (3, 1.0)
-        parts = [
-            nn.functional.scaled_dot_product_attention(
-                *(part[first:last].transpose(0, 1) for part in (query, key, value)), scale=1.0
-            ).transpose(0, 1)
-            for first, last in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
-        ]
-        return torch.cat(parts)
-
-    monkeypatch.setattr(packed, "varlen_attn", by_text)
+def test_layout_knows_where_texts_lie():
     layout = Layout.of(np.array([3, 1, 3, 2]))
-    projected = torch.randn(9, 3 * 8, generator=torch.Generator().manual_seed(0))
-    ours = packed.attend_unpadded(projected, layout, 2)
-    torch.testing.assert_close(ours, packed.attend(projected, layout, 2, 0.0, {}))
+    assert layout.lengths.tolist() == [1, 2, 3, 3]
+    assert layout.places.tolist() == [2, 0, 3, 1]
 
 
-@pytest.mark.parametrize(
-    ("dtype", "dropout", "bias", "suits"),
-    [
-        (torch.bfloat16, 0.0, {}, True),
-        (torch.float32, 0.0, {}, False),
-        (torch.bfloat16, 0.1, {}, False),
-        (torch.bfloat16, 0.0, {3: torch.zeros(1)}, False),
-    ],
-)
-def test_what_flash_attention_can_do(dtype, dropout, bias, suits):
-    assert packed._suits_flash(dtype, dropout, bias) is suits
+def test_mixed_precision_avoids_the_slow_kernel_backwards_alone(monkeypatch):
+    called = []
+    kernel = nn.functional.scaled_dot_product_attention
+    monkeypatch.setattr(
+        nn.functional,
+        "scaled_dot_product_attention",
+        lambda *parts, **options: (called.append(parts[0].dtype), kernel(*parts, **options))[1],
+    )
+    layout = Layout.of(np.array([3, 1, 3, 2]))
+    exact = torch.randn(9, 3 * 8, generator=torch.Generator().manual_seed(0))
+    half = exact.bfloat16()
+    taken = packed.attend(half.requires_grad_(), layout, 2, 0.0, {})
+    assert called == []
+    torch.testing.assert_close(
+        taken.float(), packed.attend(exact, layout, 2, 0.0, {}), rtol=0.05, atol=0.05
+    )
+    packed.attend(half.detach(), layout, 2, 0.0, {})
+    assert called == [torch.float32] * 3 + [torch.bfloat16] * 3
 
 
 def test_packed_runs_in_mixed_precision(packed_encoder, texts):

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from caot.encoders.device import to_device
 from caot.encoders.layers import count_top
 from caot.encoders.protocol import row_numbers
 
@@ -133,7 +134,7 @@ class Features:
         if not isinstance(batch, Rows):
             msg = f"forward takes Rows, as prepare() returns them, got {type(batch).__name__}"
             raise TypeError(msg)
-        return torch.from_numpy(np.array(batch.values, dtype=np.float32)).to(self.device)
+        return to_device(np.array(batch.values, dtype=np.float32), self.device)
 
     def encode(
         self,

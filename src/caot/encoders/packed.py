@@ -1,15 +1,16 @@
 """Run a transformer on real tokens only: texts lie one after the other, nothing is padded.
 
 Every linear layer works on all tokens of a batch at once. Attention alone needs texts apart: texts
-are sorted by length, and each group of equal length is one dense block. The layers of the BERT,
+are sorted by length, and each group of equal length is one dense block (a GPU takes all texts in
+one call, :mod:`caot.encoders.gpu_attention`). The layers of the BERT,
 RoBERTa, DistilBERT and MPNet families differ in names, not in what they compute, so one
 :class:`Layer` describes them all; :mod:`caot.encoders.families` finds its parts in a model.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, cast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import torch
@@ -17,11 +18,8 @@ from torch import nn
 from torch.nn import functional
 
 from caot.encoders.device import to_device
-
-try:
-    from torch.nn.attention.varlen import varlen_attn
-except ImportError:  # older versions of torch
-    varlen_attn = None  # type: ignore[assignment]
+from caot.encoders.dropping import drop, rate_of
+from caot.encoders.gpu_attention import Places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -58,6 +56,17 @@ class Layout:
         return cls(order, tuple(zip(counts.tolist(), distinct.tolist(), strict=True)))
 
     @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Tokens of each text, as the texts lie, shape (n,)."""
+        counts, lengths = np.array(self.groups, dtype=np.int64).T
+        return np.repeat(lengths, counts)
+
+    @property
+    def places(self) -> NDArray[np.int64]:
+        """Where each text of the batch lies, shape (n,)."""
+        return np.argsort(self.order, kind="stable")
+
+    @property
     def sizes(self) -> list[int]:
         """Tokens of each group."""
         return [count * length for count, length in self.groups]
@@ -91,7 +100,7 @@ class Layer:
     attention_output_dropout: nn.Dropout | None
     output_dropout: nn.Dropout
 
-    def __call__(self, hidden: Tensor, layout: Layout, bias: Mapping[int, Tensor]) -> Tensor:
+    def __call__(self, hidden: Tensor, surroundings: Surroundings) -> Tensor:
         """Map hidden states (tokens, width) to the next layer's."""
         # One product for all three; the weights are put together anew, as they may have learned.
         # The scale of the scores goes into the query's weights, of which there are fewest.
@@ -99,15 +108,55 @@ class Layer:
         weight = torch.cat([scale * self.query.weight, self.key.weight, self.value.weight])
         offset = torch.cat([scale * self.query.bias, self.key.bias, self.value.bias])
         projected = functional.linear(hidden, weight, offset)
-        dropout = self.attention_dropout
-        rate = dropout.p if dropout.training else 0.0
-        attended = self.output(attend(projected, layout, self.n_heads, rate, bias))
-        if self.attention_output_dropout is not None:
-            attended = self.attention_output_dropout(attended)
+        taken = surroundings.attend(projected, self.n_heads, rate_of(self.attention_dropout))
+        attended = drop(self.output(taken), rate_of(self.attention_output_dropout))
         hidden = self.attention_norm(_add(attended, hidden))
         inner = self.activation(self.widen(hidden))
-        result: Tensor = self.output_norm(_add(self.output_dropout(self.narrow(inner)), hidden))
+        result: Tensor = self.output_norm(
+            _add(drop(self.narrow(inner), rate_of(self.output_dropout)), hidden)
+        )
         return result
+
+
+@dataclass(slots=True, eq=False)
+class Surroundings:
+    """What attention must know of the other tokens; all layers of a pass share it.
+
+    Parameters
+    ----------
+    layout : Layout
+        Which tokens belong together.
+    bias : callable, optional
+        What to add to the attention scores, by length.
+    """
+
+    layout: Layout
+    bias: Bias | None = None
+    _biases: dict[int, Tensor] = field(default_factory=dict)
+    _places: Places | None = None
+
+    def attend(self, projected: Tensor, n_heads: int, dropout: float) -> Tensor:
+        """Return what each token takes from the tokens of its text, (tokens, width)."""
+        layout = self.layout
+        if in_one_call(projected.device):
+            if self._places is None:
+                self._places = Places.of(layout.lengths, projected.device)
+            bias = self._bias_of(self._places.longest)
+            return self._places.attend(projected, n_heads, dropout, bias)
+        biases = {length: self._bias_of(length) for _, length in layout.groups}
+        return attend(projected, layout, n_heads, dropout, biases)
+
+    def _bias_of(self, length: int) -> Tensor | None:
+        if self.bias is None:
+            return None
+        if length not in self._biases:
+            self._biases[length] = self.bias(length)
+        return self._biases[length]
+
+
+def in_one_call(device: torch.device) -> bool:
+    """Tell whether a device is better off with one call for all texts than one for each length."""
+    return device.type == "cuda"
 
 
 def _add(change: Tensor, hidden: Tensor) -> Tensor:
@@ -123,9 +172,9 @@ def attend(
     layout: Layout,
     n_heads: int,
     dropout: float,
-    bias: Mapping[int, Tensor],
+    bias: Mapping[int, Tensor | None],
 ) -> Tensor:
-    """Return what each token takes from the tokens of its text.
+    """Return what each token takes from the tokens of its text, length by length.
 
     Parameters
     ----------
@@ -144,40 +193,26 @@ def attend(
     -------
     Tensor, shape (tokens, width)
     """
-    has_flash = projected.is_cuda and varlen_attn is not None
-    if has_flash and _suits_flash(projected.dtype, dropout, bias):
-        return attend_unpadded(projected, layout, n_heads)
+    # On a CPU torch's own kernel knows no dropout, and is slow backwards in half precision.
+    is_half = projected.dtype in (torch.bfloat16, torch.float16)
+    step_by_step = dropout > 0 or (is_half and projected.requires_grad)
     blocks = []
     # split, not slices: its gradient is one concatenation.
     for block, (count, length) in zip(
         torch.split(projected, layout.sizes), layout.groups, strict=True
     ):
         query, key, value = block.view(count, length, 3, n_heads, -1).permute(2, 0, 3, 1, 4)
-        if dropout > 0:  # torch's own kernel knows no dropout on a CPU, and takes a detour
+        if step_by_step:
             scores = query @ key.transpose(2, 3)
-            if length in bias:
+            if bias.get(length) is not None:
                 scores = scores + bias[length]
-            taken = functional.dropout(scores.softmax(dim=-1), dropout) @ value
+            taken = drop(scores.softmax(dim=-1), dropout) @ value
         else:
             taken = functional.scaled_dot_product_attention(
                 query, key, value, attn_mask=bias.get(length), scale=1.0
             )
         blocks.append(taken.transpose(1, 2).reshape(count * length, -1))
     return torch.cat(blocks)
-
-
-def _suits_flash(dtype: torch.dtype, dropout: float, bias: Mapping[int, Tensor]) -> bool:
-    return dtype in (torch.float16, torch.bfloat16) and dropout == 0 and not bias
-
-
-def attend_unpadded(projected: Tensor, layout: Layout, n_heads: int) -> Tensor:
-    """Do what `attend` does in one call of flash attention, for half precision on a GPU."""
-    query, key, value = projected.view(len(projected), 3, n_heads, -1).unbind(1)
-    lengths = [length for count, length in layout.groups for _ in range(count)]
-    ends = torch.tensor([0, *np.cumsum(lengths)], dtype=torch.int32, device=projected.device)
-    longest = layout.groups[-1][1]
-    taken = cast("Tensor", varlen_attn(query, key, value, ends, ends, longest, longest, scale=1.0))
-    return taken.reshape(len(projected), -1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -205,9 +240,9 @@ class Stack:
 
     def run(self, hidden: Tensor, layout: Layout, first: int, last: int) -> Tensor:
         """Run the layers from ``first`` up to, not including, ``last``."""
-        biases = {} if self.bias is None else {n: self.bias(n) for _, n in layout.groups}
+        surroundings = Surroundings(layout, self.bias)
         for layer in self.layers[first:last]:
-            hidden = layer(hidden, layout, biases)
+            hidden = layer(hidden, surroundings)
         return hidden
 
 
@@ -219,14 +254,12 @@ def mean(hidden: Tensor, layout: Layout) -> Tensor:
             torch.split(hidden, layout.sizes), layout.groups, strict=True
         )
     ]
-    places = torch.from_numpy(np.argsort(layout.order, kind="stable")).to(hidden.device)
-    return torch.cat(means)[places]
+    return torch.cat(means)[to_device(layout.places, hidden.device)]
 
 
 def pad(hidden: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
     """Return hidden states (n, longest, width) and the mask (n, longest), in the batch's order."""
-    n_texts, longest = len(layout.order), layout.groups[-1][1]
-    rows = torch.from_numpy(layout.order).to(hidden.device)
+    longest = layout.groups[-1][1]
     blocks, masks = [], []
     for block, (count, length) in zip(
         torch.split(hidden, layout.sizes), layout.groups, strict=True
@@ -235,6 +268,5 @@ def pad(hidden: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
         blocks.append(functional.pad(block.view(count, length, -1), (0, 0, 0, missing)))
         real = torch.ones(count, length, dtype=torch.int64, device=hidden.device)
         masks.append(functional.pad(real, (0, missing)))
-    places = torch.empty_like(rows)
-    places[rows] = torch.arange(n_texts, device=hidden.device)
+    places = to_device(layout.places, hidden.device)
     return torch.cat(blocks)[places], torch.cat(masks)[places]

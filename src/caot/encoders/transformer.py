@@ -281,7 +281,7 @@ class TransformerEncoder:
             self._forward_padded(batch.take(order[start : start + _PADDED_TOGETHER]))
             for start in range(0, len(order), _PADDED_TOGETHER)
         ]
-        return torch.cat(parts)[torch.from_numpy(np.argsort(order, kind="stable"))]
+        return torch.cat(parts)[to_device(np.argsort(order, kind="stable"), self.device)]
 
     def _forward_padded(self, batch: Tokens) -> Tensor:
         """Run the model as its library does, all texts padded to the longest.
