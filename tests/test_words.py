@@ -11,7 +11,7 @@ from caot.neighbours import unit_rows
 from caot.words import beside, word_vectors
 
 THINGS = ("door", "window", "gate", "roof", "lock")
-TEXTS = [f"{verb} the {thing}" for verb in ("open", "close", "mend") for thing in THINGS] * 2
+TEXTS = [f"mend the {thing}" for thing in THINGS] * 6
 
 
 def vectors_of(texts: list[str], width: int = 100, seed: int = 0) -> NDArray[np.float32]:
@@ -21,19 +21,19 @@ def vectors_of(texts: list[str], width: int = 100, seed: int = 0) -> NDArray[np.
 
 
 def test_cosines_are_those_of_the_weighted_words_where_nothing_is_cut() -> None:
-    """With as many dimensions as words the decomposition only turns the vectors."""
+    """Words are fewer than dimensions."""
     found = vectors_of(TEXTS)
     weights = TfidfVectorizer(sublinear_tf=True, vocabulary=THINGS).fit_transform(TEXTS)
     np.testing.assert_allclose(found @ found.T, (weights @ weights.T).toarray(), atol=1e-5)
 
 
 def test_words_of_one_text_or_of_many_do_not_count() -> None:
-    """A name that stands once, and verbs that every third text has, leave the cosines alone."""
+    """A name that stands once, and a verb that most texts have, leave the cosines alone."""
     usual = vectors_of(TEXTS)
     named = vectors_of([*TEXTS[:-1], f"{TEXTS[-1]} of Bartholomew"])
     np.testing.assert_allclose(named @ named.T, usual @ usual.T, atol=1e-5)
-    opened, closed = usual[TEXTS.index("open the door")], usual[TEXTS.index("close the door")]
-    np.testing.assert_allclose(opened, closed, atol=1e-5)
+    short = vectors_of([*TEXTS, "door"])
+    np.testing.assert_allclose(short[-1], short[TEXTS.index("mend the door")], atol=1e-5)
 
 
 def test_width_and_length() -> None:

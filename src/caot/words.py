@@ -13,8 +13,8 @@ from caot.neighbours import unit_rows
 
 _WIDTH = 100
 _MAX_WORDS = 50_000
-# A word of a single text connects nothing, one of every fifth text tells nothing.
-_LEAST_TEXTS, _MOST_TEXTS = 2, 0.2
+# A word of a single text connects nothing, one of every other text tells nothing.
+_LEAST_TEXTS, _MOST_TEXTS = 2, 0.5
 
 
 def word_vectors(
@@ -22,20 +22,20 @@ def word_vectors(
 ) -> NDArray[np.float32] | None:
     """Return unit vectors of the texts by their weighted words, (n, at most ``width``).
 
-    They are the leading singular vectors of TF-IDF. A text without a word that counts has a vector
-    of zeros; None if that is so for all of them, as in very few texts.
+    They are the leading singular vectors of TF-IDF, or TF-IDF itself where words are few. A text
+    without a word that counts has a vector of zeros; None if no word counts, as in very few texts.
 
     Examples
     --------
     >>> things = ("door", "window", "gate", "roof", "lock", "wall")
-    >>> word_vectors([f"{verb} the {thing}" for verb in ("open", "mend") for thing in things]).shape
-    (12, 6)
+    >>> word_vectors([f"{verb} the {thing}" for verb in ("lift", "mend") for thing in things]).shape
+    (12, 8)
     """
     vectorizer = TfidfVectorizer(
         stop_words="english",  # without effect on other languages
         sublinear_tf=True,
         min_df=_LEAST_TEXTS,
-        max_df=max(_MOST_TEXTS, (_LEAST_TEXTS + 1) / max(len(texts), _LEAST_TEXTS + 1)),
+        max_df=_MOST_TEXTS,
         max_features=_MAX_WORDS,
         dtype=np.float32,
     )
@@ -43,8 +43,9 @@ def word_vectors(
         weights = vectorizer.fit_transform(texts)
     except ValueError:  # no word is left: scikit-learn has no other sign for it
         return None
-    components = min(width, *weights.shape)
-    vectors = TruncatedSVD(components, random_state=random_state).fit_transform(weights)
+    if weights.shape[1] <= width:  # nothing to cut
+        return unit_rows(weights.toarray())
+    vectors = TruncatedSVD(width, random_state=random_state).fit_transform(weights)
     return unit_rows(vectors)
 
 
