@@ -64,7 +64,7 @@ def test_packed_training_is_padded_training(
     monkeypatch.setattr(TransformerEncoder, "_stack", None)
     padded = fit(encoder, finetune=finetune, learning_rate_encoder=1e-3)
     assert not torch.equal(weights_of(packed), weights_of(fit(encoder, finetune="none")))
-    same_result(packed, padded, atol=5e-3)
+    same_result(packed, padded, atol=1e-2)
 
 
 def test_kept_lower_layers_change_nothing(
