@@ -19,12 +19,12 @@ def targets_made(
     result: TransportResult,
 ) -> TargetsMade:
     """Return the event that a transport gave new labels to some rows, which had others before."""
-    labels = result.labels.cpu().numpy()
+    labels = result.host.labels
     return TargetsMade(
         iteration=iteration,
         rows=rows,
         labels=labels.copy(),
-        column_mass=result.column_mass.cpu().numpy(),
+        column_mass=result.host.column_mass,
         change_rate=change_rate(before, labels),
         objective=result.objective[-1] if result.objective else math.nan,
         status=result.status,
