@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 from scipy.special import log_softmax
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from caot.transport import (
     AdaptiveTransport,
@@ -22,6 +21,7 @@ from caot.transport.device import iterate_on_device, start_on_device
 from caot.transport.fixed import fixed_normaliser
 from caot.transport.mass import mass_law
 from caot.transport.problem import transport_problem
+from tests.host_reads import HostReads
 from tests.transport.problems import cosine, predictions
 
 SOLVERS = [
@@ -33,32 +33,6 @@ SOLVERS = [
     BalancedTransport(scheme="alternating"),
     Prediction(),
 ]
-ASKS_THE_HOST = {
-    "aten::_local_scalar_dense",
-    "aten::item",
-    "aten::is_nonzero",
-    "aten::equal",
-    "aten::nonzero",
-    "aten::masked_select",
-    "aten::_linalg_check_errors",
-}
-
-
-class HostReads(TorchDispatchMode):
-    """Counts what would wait for a device: questions, and copies to the CPU."""
-
-    def __init__(self):
-        super().__init__()
-        self.questions, self.copies, self.calls = [], 0, 0
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        name, kwargs = func.name().split(".")[0], kwargs or {}
-        self.calls += 1
-        if name in ASKS_THE_HOST:
-            self.questions.append(name)
-        if name in ("aten::_to_copy", "aten::copy_") and kwargs.get("device") is not None:
-            self.copies += 1
-        return func(*args, **kwargs)
 
 
 @pytest.fixture

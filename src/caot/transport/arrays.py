@@ -18,6 +18,7 @@ import array_api_compat.numpy
 import numpy as np
 import scipy.sparse
 import torch
+from numpy.typing import NDArray
 
 # Either library's array: the array API standard has no static type of its own yet.
 Array: TypeAlias = Any
@@ -104,6 +105,12 @@ def stored_entries(matrix: Array) -> Array:
     if isinstance(matrix, torch.Tensor):
         return matrix.coalesce().values() if matrix.layout != torch.strided else matrix
     return matrix.data if isinstance(matrix, scipy.sparse.csr_array) else matrix
+
+
+def to_host(values: torch.Tensor) -> NDArray[Any]:
+    """Wait for the device and return a copy of its values: the one door for what the host reads."""
+    copied: NDArray[Any] = values.to("cpu", copy=True).numpy()
+    return copied
 
 
 def _same(values: Array) -> Array:

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from caot.transport.arrays import stored_entries
+from caot.transport.arrays import stored_entries, to_host
 from caot.transport.fixed import FIXED_SCHEMES, FixedState
 from caot.transport.linear import LinearProblem
 from caot.transport.mass import MassLaw, UniformMass
@@ -154,12 +153,6 @@ def read(problem: TransportProblem, solve: DeviceSolve, *, limit: int) -> Outcom
         host=host,
     )
     return Outcome(result, numbers.mean_similarity)
-
-
-def to_host(values: Tensor) -> NDArray[np.float64]:
-    """Wait for the device and copy: the one read of a solve."""
-    copied: NDArray[np.float64] = values.to("cpu", copy=True).numpy()
-    return copied
 
 
 class _Numbers(NamedTuple):
