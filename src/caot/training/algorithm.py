@@ -251,6 +251,8 @@ class Trainer:
     def _update(self, stage: Stage, losses: Losses) -> bool:
         """Take a step of Adam; return False, without one, if loss or gradient is not finite."""
         queued = self.updater.step(losses)
+        if arrays.stays_on(self.device):  # which is busy now: the host need not be idle
+            self._look_ahead()
         numbers = read_numbers(queued)
         if not numbers.is_finite:
             return False
@@ -267,6 +269,17 @@ class Trainer:
             )
         )
         return True
+
+    def _look_ahead(self) -> None:
+        """Gather what the next iteration will encode."""
+        config, following = self.config, self.iteration + 1
+        if following == config.schedule.total:
+            return
+        stage = config.schedule.stage(following)
+        encodes_views = stage is not Stage.HEAD_START or not config.head_on_originals
+        self.data.gather(
+            self.sampler.peek(), original=stage is Stage.INTERACTIVE, views=encodes_views
+        )
 
     def _features(self, view: int) -> NDArray[np.float32]:
         """Return Z of a view of all samples by the networks as they are now, (n, 128)."""
