@@ -86,7 +86,7 @@ def test_inputs_are_left_alone():
 
 def test_mixed_kinds_name_the_problem():
     kind = kind_of(torch.zeros((3, 3), device="meta"), "auto")
-    assert kind.precision == torch.float32
+    assert kind.precision == torch.float64
     with pytest.raises(TypeError, match="expected a torch tensor"):
         kind.take_in(np.eye(3))
 

@@ -1,38 +1,6 @@
-"""When transport makes new pseudo-labels for a whole data set, and what is told of it."""
+"""When transport makes new pseudo-labels for a whole data set."""
 
 from __future__ import annotations
-
-import math
-
-import numpy as np
-from numpy.typing import NDArray
-
-from caot.metrics import change_rate
-from caot.training import TargetsMade
-from caot.transport import TransportResult
-
-
-def targets_made(
-    iteration: int,
-    rows: NDArray[np.int64],
-    before: NDArray[np.int64],
-    result: TransportResult,
-) -> TargetsMade:
-    """Return the event that a transport gave new labels to some rows, which had others before."""
-    labels = result.labels.cpu().numpy()
-    return TargetsMade(
-        iteration=iteration,
-        rows=rows,
-        labels=labels.copy(),
-        column_mass=result.column_mass.cpu().numpy(),
-        change_rate=change_rate(before, labels),
-        objective=result.objective[-1] if result.objective else math.nan,
-        status=result.status,
-        n_outer=result.n_outer,
-        n_inner=result.n_inner,
-        stopped_early=result.stopped_early,
-        collapsed=result.collapsed,
-    )
 
 
 def solve_times(start: int, end: int, count: int) -> frozenset[int]:

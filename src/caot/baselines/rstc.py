@@ -14,12 +14,13 @@ from caot.baselines.base import Vectors
 from caot.baselines.contrast import ViewObjective
 from caot.baselines.heads import ClusterNetwork, Head
 from caot.baselines.losses import nt_xent
-from caot.baselines.pseudo_labels import solve_times, targets_made
+from caot.baselines.pseudo_labels import solve_times
 from caot.baselines.representation import Representation
 from caot.baselines.trained import TrainedMethod
 from caot.baselines.training import Losses, Objective
 from caot.losses import pseudo_label_loss
 from caot.training import Stage
+from caot.training.targets import targets_made
 from caot.transport import (
     AdaptiveTransport,
     Status,

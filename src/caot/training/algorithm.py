@@ -6,7 +6,6 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -14,9 +13,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from caot.encoders import Encoder
-from caot.encoders.device import device_of
+from caot.encoders.device import device_of, to_device
 from caot.losses import attention_contrast, instance_contrast, pseudo_label_loss
-from caot.metrics import change_rate
 from caot.networks import Attention
 from caot.start import Beginning, begin
 from caot.training.config import Stage, TrainingConfig
@@ -28,36 +26,19 @@ from caot.training.events import (
     Finished,
     StageStarted,
     StepDone,
-    TargetsMade,
 )
 from caot.training.history import History, Recorder
 from caot.training.model import Networks
 from caot.training.similarity import batch_similarity
 from caot.training.state import Snapshot
-from caot.transport import CollapseWarning, Status, TransportResult
-
-_Scalar = TypeVar("_Scalar", bound=np.generic)
+from caot.training.targets import targets_made
+from caot.training.updating import Losses, Updater, read_numbers
+from caot.transport import CollapseWarning, Status, TransportResult, arrays
 
 # How often the state is kept in memory to fall back on when a loss is not finite.
 _KEEP_EVERY = 50
 # Rows that are projected together when an observer asks for all of them.
 _CHUNK_ROWS = 8192
-
-
-class Losses(NamedTuple):
-    """The losses of an iteration; zero where one has no part."""
-
-    instance: Tensor | None = None  # L_I
-    attention: Tensor | None = None  # L_A
-    pseudo_label: Tensor | None = None  # L_P
-
-    def total(self, contrast_weight: float) -> Tensor:
-        """Return L of the stage (Eqs. 25 and 26)."""
-        parts = (self.attention, self.pseudo_label)
-        terms = [part for part in parts if part is not None]
-        if self.instance is not None and contrast_weight > 0:
-            terms.append(contrast_weight * self.instance)
-        return torch.stack(terms).sum()
 
 
 class Trainer:
@@ -97,7 +78,8 @@ class Trainer:
             torch.manual_seed(config.random_state)
             self.networks = Networks(encoder.width, config).to(self.device)
             self.rng_state = torch.get_rng_state()
-        self.optimizer = self._make_optimizer()
+        networks = list(self.networks.parameters())
+        self.updater = Updater(networks, self.parameters, config.objective)
         self.noise = torch.Generator(self.device).manual_seed(config.random_state)
         self.sampler = Sampler(len(data), config.schedule.batch_size, config.random_state)
         self.recorder = Recorder(config.n_clusters)
@@ -108,6 +90,11 @@ class Trainer:
             self.start, self.neighbours = beginning.clusters, beginning.neighbours
         self.last_labels = unknown.copy()
         self._vectors: NDArray[np.float32] | None = None
+
+    @property
+    def optimizer(self) -> torch.optim.Adam:
+        """Adam, with its moments."""
+        return self.updater.optimizer
 
     @property
     def history(self) -> History:
@@ -145,13 +132,13 @@ class Trainer:
                     else:
                         self.iteration += 1
                         self.rng_state = torch.get_rng_state()
-                        if self.iteration % keep_every == 0 and self._is_finite():
+                        if self.iteration % keep_every == 0 and self.updater.is_finite():
                             good = Snapshot.take(self)
                             _pass_on(good, keep)
         except KeyboardInterrupt:
             _pass_on(good, keep)
             raise
-        if reason is EndReason.DIVERGED or not self._is_finite():
+        if reason is EndReason.DIVERGED or not self.updater.is_finite():
             good.restore(self)
             reason = EndReason.DIVERGED
         _pass_on(Snapshot.take(self), keep)
@@ -182,7 +169,7 @@ class Trainer:
 
     def _head_losses(self, rows: NDArray[np.int64]) -> Losses:
         if self.config.head_on_originals:
-            v1 = v2 = torch.from_numpy(self._embeddings()[rows]).to(self.device)
+            v1 = v2 = to_device(self._embeddings()[rows], self.device)
         else:
             with torch.no_grad():  # the clustering network alone learns here
                 v1, v2 = self._encode_views(rows)
@@ -232,7 +219,7 @@ class Trainer:
             return log_prob
         labels = np.where(self.last_labels < 0, self.start, self.last_labels)
         votes = self.neighbours.votes(labels, rows, self.config.n_clusters)
-        return (log_prob + weight * torch.from_numpy(votes).to(self.device)).log_softmax(dim=1)
+        return (log_prob + weight * to_device(votes, self.device)).log_softmax(dim=1)
 
     def _transport_targets(
         self, rows: NDArray[np.int64], log_prob: Tensor, attention: Tensor
@@ -242,9 +229,11 @@ class Trainer:
         similarity = None
         if solver.uses_similarity and settings.is_used:
             similarity = batch_similarity(log_prob, attention, settings)
-        finite = torch.isfinite(log_prob).all() & torch.isfinite(attention).all()
-        if not bool(finite):
-            return None
+        # On an accelerator the solve tells it in its status: nothing has to be read before.
+        if not arrays.stays_on(self.device):
+            finite = torch.isfinite(log_prob).all() & torch.isfinite(attention).all()
+            if not bool(finite):
+                return None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CollapseWarning)  # recorded; the estimator says it once
             result = solver(log_prob, similarity)
@@ -255,52 +244,42 @@ class Trainer:
         return labels
 
     def _note_targets(self, rows: NDArray[np.int64], result: TransportResult) -> None:
-        labels = result.labels.cpu().numpy()
-        rate = change_rate(self.last_labels[rows], labels)
-        self.last_labels[rows] = labels
-        event = TargetsMade(
-            iteration=self.iteration,
-            rows=_read_only(rows),
-            labels=_read_only(labels),
-            column_mass=_read_only(result.column_mass.cpu().numpy()),
-            change_rate=rate,
-            objective=result.objective[-1] if result.objective else math.nan,
-            status=result.status,
-            n_outer=result.n_outer,
-            n_inner=result.n_inner,
-            stopped_early=result.stopped_early,
-            collapsed=result.collapsed,
-        )
+        event = targets_made(self.iteration, rows, self.last_labels[rows], result)
+        self.last_labels[rows] = event.labels
         self._emit(event)
 
     def _update(self, stage: Stage, losses: Losses) -> bool:
         """Take a step of Adam; return False, without one, if loss or gradient is not finite."""
-        loss = losses.total(self.config.objective.contrast_weight)
-        self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        gradients = [p.grad for p in self._learning() if p.grad is not None]
-        size = torch.nn.utils.get_total_norm(gradients)
-        unknown = torch.full_like(loss, math.nan)
-        numbers = [loss, size, *(unknown if part is None else part for part in losses)]
-        # All numbers cross from the device at once.
-        total, norm, *parts = torch.stack([number.detach() for number in numbers]).tolist()
-        if not (math.isfinite(total) and math.isfinite(norm)):
+        queued = self.updater.step(losses)
+        if arrays.stays_on(self.device):  # which is busy now: the host need not be idle
+            self._look_ahead()
+        numbers = read_numbers(queued)
+        if not numbers.is_finite:
             return False
-        self.optimizer.step()
-        instance, attention, pseudo_label = parts
         self._emit(
             StepDone(
                 iteration=self.iteration,
                 total_iterations=self.config.schedule.total,
                 stage=stage,
-                loss=total,
-                instance_loss=instance,
-                attention_loss=attention,
-                pseudo_label_loss=pseudo_label,
+                loss=numbers.total,
+                instance_loss=numbers.instance,
+                attention_loss=numbers.attention,
+                pseudo_label_loss=numbers.pseudo_label,
                 features=self._features,
             )
         )
         return True
+
+    def _look_ahead(self) -> None:
+        """Gather what the next iteration will encode."""
+        config, following = self.config, self.iteration + 1
+        if following == config.schedule.total:
+            return
+        stage = config.schedule.stage(following)
+        encodes_views = stage is not Stage.HEAD_START or not config.head_on_originals
+        self.data.gather(
+            self.sampler.peek(), original=stage is Stage.INTERACTIVE, views=encodes_views
+        )
 
     def _features(self, view: int) -> NDArray[np.float32]:
         """Return Z of a view of all samples by the networks as they are now, (n, 128)."""
@@ -337,25 +316,11 @@ class Trainer:
         self.start, self.neighbours = beginning.clusters, beginning.neighbours
 
     def _starting_targets(self, rows: NDArray[np.int64]) -> Tensor:
-        return torch.from_numpy(self.start[rows]).to(self.device)
+        return to_device(self.start[rows], self.device)
 
     def _set_mode(self, *, training: bool) -> None:
         self.networks.train(training)
         self.encoder.module.train(training)
-
-    def _make_optimizer(self) -> torch.optim.Adam:
-        settings = self.config.objective
-        groups = [{"params": list(self.networks.parameters()), "lr": settings.learning_rate}]
-        if self.parameters:
-            groups.append({"params": self.parameters, "lr": settings.learning_rate_encoder})
-        fused = self.device.type in ("cpu", "cuda")
-        return torch.optim.Adam(groups, fused=fused)
-
-    def _is_finite(self) -> bool:
-        return all(bool(torch.isfinite(weights).all()) for weights in self._learning())
-
-    def _learning(self) -> list[nn.Parameter]:
-        return [*self.networks.parameters(), *self.parameters]
 
     def _emit(self, event: Event) -> None:
         self.recorder.observe(event, self.last_labels)
@@ -370,9 +335,3 @@ class Trainer:
 def _pass_on(state: Snapshot, keep: Callable[[Snapshot], None] | None) -> None:
     if keep is not None:
         keep(state)
-
-
-def _read_only(values: NDArray[_Scalar]) -> NDArray[_Scalar]:
-    copy = values.copy()
-    copy.setflags(write=False)
-    return copy

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -12,6 +12,7 @@ from torch import Tensor
 from caot.augment import FeatureNoise
 from caot.encoders import Batchable, Encoder, Ragged
 from caot.encoders.device import device_of, half_precision
+from caot.training.lookahead import Lookahead
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +32,8 @@ class TrainingData:
         Whether the encoder computes in bfloat16; its weights and what it returns stay float32.
     words
         What the words of the samples say beside the encoder, (n, any width); None for no texts.
+    lookahead
+        Holds what :meth:`gather` took early.
     """
 
     original: Batchable
@@ -39,6 +42,7 @@ class TrainingData:
     noise: FeatureNoise | None = None
     mixed_precision: bool = False
     words: NDArray[np.float32] | None = None
+    lookahead: Lookahead = field(default_factory=Lookahead, repr=False)
 
     def __post_init__(self) -> None:
         if (self.first is None) != (self.second is None):
@@ -66,9 +70,16 @@ class TrainingData:
             raise ValueError(msg)
         return found
 
+    def gather(self, rows: NDArray[np.int64], *, original: bool, views: bool) -> None:
+        """Take rows early that will be encoded next; what is encoded stays the same."""
+        sources = [self.original] if original or (views and self.first is None) else []
+        if views and self.first is not None and self.second is not None:
+            sources += [self.first, self.second]
+        self.lookahead.gather(sources, rows)
+
     def encode_original(self, encoder: Encoder, rows: NDArray[np.int64]) -> Tensor:
         """Return V(0) of the given rows, (n, width)."""
-        return self._forward(encoder, self.original.take(rows))
+        return self._forward(encoder, self.lookahead.take(self.original, rows))
 
     def encode_views(
         self, encoder: Encoder, rows: NDArray[np.int64], generator: torch.Generator
@@ -77,7 +88,7 @@ class TrainingData:
         if self.first is None or self.second is None:
             assert self.noise is not None  # checked when made
             return self.noise.perturb(self.encode_original(encoder, rows), generator)
-        first, second = self.first.take(rows), self.second.take(rows)
+        first, second = (self.lookahead.take(view, rows) for view in (self.first, self.second))
         if isinstance(first, Ragged) and isinstance(second, Ragged):  # one pass for both
             both = self._forward(encoder, type(first).concat(first, second))
             return both[: len(rows)], both[len(rows) :]
@@ -101,14 +112,19 @@ class Sampler:
         self._rng = np.random.default_rng(random_state)
         self._queue = np.empty(0, dtype=np.int64)
 
-    def next(self) -> NDArray[np.int64]:
-        """Return the row numbers of the next batch, all different."""
+    def peek(self) -> NDArray[np.int64]:
+        """Return what :meth:`next` will return; the state goes on to the same batches."""
         if self._queue.size < self.batch_size:
             fresh = self._rng.permutation(self.n_samples)
             # A row that still waits must not come twice in one batch: its second turn comes last.
             waiting = np.isin(fresh, self._queue)
             self._queue = np.concatenate([self._queue, fresh[~waiting], fresh[waiting]])
-        batch, self._queue = self._queue[: self.batch_size], self._queue[self.batch_size :]
+        return self._queue[: self.batch_size]
+
+    def next(self) -> NDArray[np.int64]:
+        """Return the row numbers of the next batch, all different."""
+        batch = self.peek()
+        self._queue = self._queue[self.batch_size :]
         return batch
 
     def state(self) -> tuple[dict[str, object], NDArray[np.int64]]:

@@ -19,6 +19,10 @@ from caot.transport.linear import LinearProblem, LinearState, conditionals, log_
 from caot.transport.mass import UniformMass
 
 _MAX_HALVINGS = 40
+# A step is long enough if it shortens the residual by this share of its length.
+DECREASE = 1e-4
+# How far Jacobians of balanced problems are damped at most.
+MAX_DAMPING = 1e-3
 
 
 class _Columns(NamedTuple):
@@ -45,7 +49,9 @@ def solve_joint(
     n_inner, solved = 0, _largest(xp, here.residual) <= tol
     while not solved and n_inner < max_inner:
         n_inner += 1
-        direction = xp.linalg.solve(_jacobian(problem, here, normaliser), -here.residual)
+        shifted, damping = here.column - normaliser, min(MAX_DAMPING, here.norm)
+        matrix = jacobian(problem, here.conditional, here.log_sums, shifted, damping)
+        direction = xp.linalg.solve(matrix, -here.residual)
         following = _line_search(problem, here, direction, normaliser)
         here = following or _columns(problem, _sinkhorn(problem, here), normaliser)
         # Without this, τ would have to drag all of b along where some b is close to one.
@@ -87,19 +93,28 @@ def _with_masses(problem: LinearProblem, here: _Columns, normaliser: float) -> _
     return here._replace(mass=mass, residual=residual, norm=norm)
 
 
-def _jacobian(problem: LinearProblem, here: _Columns, normaliser: float) -> Array:
-    """Return ∂(log c − log b)/∂τ = (I − T)/ε1 + diag(−d log b/dτ), T row-stochastic."""
+def jacobian(
+    problem: LinearProblem,
+    conditional: Array,
+    log_sums: Array,
+    shifted: Array,
+    damping: Array | float,
+) -> Array:
+    """Return ∂(log c − log b)/∂τ = (I − T)/ε1 + diag(−d log b/dτ), T row-stochastic.
+
+    For the conditionals (n, k), log c and τ − ν (k,); ``damping`` is for balanced problems alone.
+    """
     xp = problem.xp
-    sums = xp.exp(here.log_sums)
-    weights = here.conditional.T @ here.conditional
+    sums = xp.exp(log_sums)
+    weights = conditional.T @ conditional
     weights /= problem.n_samples * xp.maximum(sums, xp.finfo(sums.dtype).tiny)[:, None]
     identity = xp.eye(sums.shape[0], dtype=sums.dtype, device=device(sums))
-    jacobian = (identity - weights) / problem.epsilon
+    matrix = (identity - weights) / problem.epsilon
     if isinstance(problem.law, UniformMass):
         # Shifting τ changes nothing, as a whole or, where plans are nearly permutations, in parts:
         # the first is fixed, the second damped by an amount that vanishes with the residual.
-        return jacobian + (sums + identity * min(1e-3, here.norm)) / problem.epsilon
-    return jacobian + identity * problem.law.log_slope(xp, here.column - normaliser)
+        return matrix + (sums + identity * damping) / problem.epsilon
+    return matrix + identity * problem.law.log_slope(xp, shifted)
 
 
 def _sinkhorn(problem: LinearProblem, here: _Columns) -> Array:
@@ -114,7 +129,7 @@ def _line_search(
     step = 1.0
     for _ in range(_MAX_HALVINGS):
         there = _columns(problem, here.column + step * direction, normaliser)
-        if there.norm <= (1 - 1e-4 * step) * here.norm:
+        if there.norm <= (1 - DECREASE * step) * here.norm:
             return there
         step /= 2
     return None

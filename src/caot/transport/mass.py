@@ -51,6 +51,12 @@ class PenalisedMass:
     n_clusters: int
     uniformity: float
 
+    @property
+    def offset(self) -> float:
+        """τ − ν of a cluster with the mass 1/k; ν is between the extreme τ less this (Eq. 10)."""
+        k = self.n_clusters
+        return self.uniformity * k * (k - 2) / (k - 1)
+
     def mass(self, xp: Any, shifted: Array) -> Array:
         """Return b for x = τ − ν (Eq. 9)."""
         return 1 / (1 + xp.exp(xp.asinh(shifted / (2 * self.uniformity))))
@@ -62,7 +68,11 @@ class PenalisedMass:
 
     def penalty(self, xp: Any, mass: Array) -> float:
         """Return ε2 Σ Ψ(b_j) (Eq. 2)."""
-        return -self.uniformity * float(xp.sum(xp.log(mass) + xp.log1p(-mass)))
+        return -self.uniformity * float(self.barrier(xp, mass))
+
+    def barrier(self, xp: Any, mass: Array) -> Array:
+        """Return −Σ Ψ(b_j), as an array without dimensions."""
+        return xp.sum(xp.log(mass) + xp.log1p(-mass))
 
     def normaliser(self, xp: Any, column: Array, start: float) -> float:
         """Solve Σ_j b(τ_j − ν) = 1 for ν by Newton's method inside the exact bracket (Eq. 10).
@@ -70,9 +80,7 @@ class PenalisedMass:
         A step that would leave the bracket is replaced by bisection, so it cannot fail; a ``start``
         from an earlier solve saves steps.
         """
-        k = self.n_clusters
-        offset = self.uniformity * k * (k - 2) / (k - 1)
-        low, high = float(xp.min(column)) - offset, float(xp.max(column)) - offset
+        low, high = (float(end) - self.offset for end in (xp.min(column), xp.max(column)))
         resolution = 4 * float(xp.finfo(column.dtype).eps)
         nu = start if low <= start <= high else 0.5 * (low + high)
         for _ in range(_MAX_STEPS):

@@ -12,7 +12,7 @@ from caot.transport.joint import solve_joint
 from caot.transport.linear import LinearProblem, LinearState, start_state
 from caot.transport.mass import MassLaw
 from caot.transport.problem import TransportProblem
-from caot.transport.result import Potentials, Status, TransportResult
+from caot.transport.result import HostCopy, Potentials, Status, TransportResult
 
 if TYPE_CHECKING:
     from caot.transport.solvers import ConsistentTransport
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SCHEMES = {"joint": solve_joint, "alternating": solve_alternating}
 
 # A cluster with so much more mass than predictions and evenness give it was drawn together.
-_COLLAPSED_SHARE = 0.25
+COLLAPSED_SHARE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Solve:
         predicted = xp.mean(xp.exp(-problem.cost), axis=0)
         expected = xp.clip(predicted, 1 / problem.shape[1], 1.0)  # a penalty evens masses out
         gained = float(xp.max(self.state.mass - expected))
-        return problem.coupling is not None and gained > _COLLAPSED_SHARE
+        return problem.coupling is not None and gained > COLLAPSED_SHARE
 
     def result(self, problem: TransportProblem, *, collapsed: bool) -> TransportResult:
         """Return the result in the caller's kind of arrays."""
@@ -63,6 +63,7 @@ class Solve:
             column_error=float(xp.max(xp.abs(xp.sum(plan, axis=0) - mass))),
             stopped_early=self.stopped_early,
             collapsed=collapsed,
+            host=HostCopy(labels, mass),
         )
 
 
@@ -74,9 +75,7 @@ def start_from(
     if init is None or init.status is Status.NON_FINITE:
         return start_state(xp, law, problem.cost)
     n, k = problem.shape
-    if tuple(init.column_mass.shape) != (k,):
-        msg = f"init has {init.column_mass.shape[0]} clusters, log_prob has {k}: leave init out"
-        raise ValueError(msg)
+    problem.check_start(init)
     take_in = problem.kind.take_in
     mass = take_in(init.column_mass)
     same_samples = tuple(init.plan.shape) == (n, k)

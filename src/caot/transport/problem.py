@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +19,7 @@ from caot.transport.arrays import (
     stored_entries,
 )
 from caot.transport.linear import log_sum_exp
+from caot.transport.result import TransportResult
 
 # Rows of a log-softmax in half precision add up to one this well.
 _NORMALISATION_TOL = 2e-2
@@ -34,11 +37,15 @@ class TransportProblem:
         S + Sᵀ, (n, n), dense or sparse; None without similarity.
     kind
         The array library and precision that compute.
+    unchecked
+        On an accelerator, log P as it was given: whether it is one is read with the result. None
+        where that has been checked.
     """
 
     cost: Array
     coupling: Array | None
     kind: Kind
+    unchecked: Array | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -52,6 +59,13 @@ class TransportProblem:
         if self.coupling is None:
             return 0.0
         return float(self.coupling.sum()) / (2 * self.shape[0] ** 2)
+
+    def check_start(self, init: TransportResult) -> None:
+        """Raise if an earlier result cannot be the start of this problem."""
+        k = self.shape[1]
+        if tuple(init.column_mass.shape) != (k,):
+            msg = f"init has {init.column_mass.shape[0]} clusters, log_prob has {k}: leave init out"
+            raise ValueError(msg)
 
     def attraction(self, plan: Array) -> Array:
         """Return (S + Sᵀ)Q, the gradient of ⟨S, QQᵀ⟩, (n, k)."""
@@ -68,19 +82,24 @@ def transport_problem(
     Raises
     ------
     ValueError
-        If a value is out of range; the message names the first row at fault and the way out.
+        If a value is out of range; the message names the first row at fault and the way out. On
+        an accelerator, where looking at values means waiting, it is raised after the solve, and
+        values that are not finite give :attr:`~caot.transport.Status.NON_FINITE` instead.
     """
     kind = kind_of(log_prob, precision)
     log_prob = kind.take_in(log_prob)
-    _check_log_prob(kind.xp, log_prob)
+    _check_shape(log_prob)
+    if not kind.on_device:
+        check_log_prob(kind.xp, log_prob)
     # −log of the smallest normal number: far enough to forbid, near enough to compute with.
-    ceiling = -float(kind.xp.log(kind.xp.asarray(kind.xp.finfo(log_prob.dtype).tiny)))
+    tiny = kind.xp.finfo(log_prob.dtype).tiny
+    ceiling = -math.log(tiny) if kind.on_device else -float(np.log(tiny))
     cost = kind.xp.clip(-log_prob, 0.0, ceiling)
     coupling = None if similarity is None else _coupling(similarity, kind, int(cost.shape[0]))
-    return TransportProblem(cost, coupling, kind)
+    return TransportProblem(cost, coupling, kind, log_prob if kind.on_device else None)
 
 
-def _check_log_prob(xp: Any, log_prob: Array) -> None:
+def _check_shape(log_prob: Array) -> None:
     if log_prob.ndim != 2:
         msg = f"log_prob must be a matrix (n, k), got {log_prob.ndim} dimension(s)"
         raise ValueError(msg)
@@ -91,19 +110,33 @@ def _check_log_prob(xp: Any, log_prob: Array) -> None:
             "with a single cluster every label is 0"
         )
         raise ValueError(msg)
-    _reject(xp, xp.isnan(log_prob), "is NaN", "check the network that made it for a diverged loss")
+
+
+def check_log_prob(xp: Any, log_prob: Array) -> None:
+    """Raise if the values (n, k) are no log-probabilities."""
+    for fault in _faults(xp, log_prob):
+        _reject(xp, *fault)
+
+
+def is_suspect(xp: Any, log_prob: Array) -> Array:
+    """Return whether :func:`check_log_prob` would find fault with finite values, () bool."""
+    _, *faults = _faults(xp, log_prob)
+    return xp.any(xp.stack([xp.any(wrong) for wrong, _, _ in faults]))
+
+
+def _faults(xp: Any, log_prob: Array) -> Iterator[tuple[Array, str, str]]:
+    """Yield where log P is wrong, (n, k) or (n,), what is wrong, and the way out; first NaN."""
+    yield xp.isnan(log_prob), "is NaN", "check the network that made it for a diverged loss"
     # A log-softmax in low precision may exceed zero by a rounding error.
-    _reject(
-        xp,
+    yield (
         log_prob > _NORMALISATION_TOL,
         "is positive",
         "pass log-probabilities, log_softmax(logits), not probabilities or logits",
     )
     top = xp.max(log_prob, axis=1)
-    _reject(xp, xp.isinf(top), "is -inf in every column", "give each row a cluster it may go to")
+    yield xp.isinf(top), "is -inf in every column", "give each row a cluster it may go to"
     total = log_sum_exp(xp, log_prob, axis=1)
-    _reject(
-        xp,
+    yield (
         xp.abs(total) > _NORMALISATION_TOL,
         "does not sum to one as probabilities",
         "use log_softmax(logits) along the clusters",
@@ -129,6 +162,8 @@ def _coupling(similarity: Array, kind: Kind, n: int) -> Array:
         raise ValueError(msg)
     matrix = sparse_rows(similarity, kind) if is_sparse(similarity) else kind.take_in(similarity)
     coupling = matrix + matrix.T
+    if kind.on_device:
+        return coupling
     if not bool(kind.xp.all(kind.xp.isfinite(stored_entries(coupling)))):
         msg = "similarity has entries that are NaN or infinite: check the features it was made from"
         raise ValueError(msg)

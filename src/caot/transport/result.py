@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+import numpy as np
+from numpy.typing import NDArray
+
 from caot.transport.arrays import Array
 
 
@@ -40,6 +43,14 @@ class Potentials:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class HostCopy:
+    """What the host was told of a solve: labels (n,) and column masses (k,) as numpy arrays."""
+
+    labels: NDArray[np.int64]
+    column_mass: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class TransportResult:
     """A transport plan and how it was reached.
 
@@ -65,6 +76,8 @@ class TransportResult:
         Whether the steps ended before their limits because nothing moved any more.
     collapsed
         Whether the similarity drew most mass into few clusters against the predictions (Eq. 13).
+    host
+        Labels and masses on the host, to look at without waiting for an accelerator again.
     """
 
     plan: Array
@@ -79,6 +92,7 @@ class TransportResult:
     column_error: float
     stopped_early: bool
     collapsed: bool
+    host: HostCopy
 
     @property
     def converged(self) -> bool:

@@ -10,11 +10,12 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from caot.transport.arrays import Array, Precision
+from caot.transport.device import Outcome, predict_on_device, solve_on_device
 from caot.transport.imbalance import safe_uniformity
 from caot.transport.linear import LinearState
-from caot.transport.mass import mass_law
+from caot.transport.mass import MassLaw, mass_law
 from caot.transport.outer import SCHEMES, Solve, iterate, start_from
-from caot.transport.problem import transport_problem
+from caot.transport.problem import TransportProblem, transport_problem
 from caot.transport.result import CollapseWarning, Status, TransportResult
 
 Scheme: TypeAlias = Literal["joint", "alternating"]
@@ -52,7 +53,13 @@ class ConsistentTransport:
     inner_tol
         Relative accuracy of the column masses at which an inner problem counts as solved.
     precision
-        ``"float64"``, ``"float32"``, or ``"auto"``: float64 on the CPU and float32 on accelerators.
+        ``"float64"``, ``"float32"``, or ``"auto"``, which is float64.
+
+    Notes
+    -----
+    Tensors on an accelerator are solved there, in a number of steps that does not depend on the
+    values, and the host waits once, for the result. On mps, which has no float64, they are solved
+    on the CPU.
 
     Examples
     --------
@@ -106,22 +113,32 @@ class ConsistentTransport:
         """
         problem = transport_problem(log_prob, similarity, self.precision)
         law = mass_law(problem.shape[1], self.uniformity)
-        # Overflow shows in the status; numpy need not say it again.
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
-            solve = iterate(self, problem, law, start_from(problem, law, init))
-            if init is not None and solve.drawn_together(problem):
-                solve = iterate(self, problem, law, start_from(problem, law, None))
-        collapsed = solve.drawn_together(problem)
-        if collapsed:
+        if problem.kind.on_device:
+            result, mean_similarity = solve_on_device(self, problem, law, init)
+        else:
+            result, mean_similarity = self._solve_on_host(problem, law, init)
+        if result.collapsed:
             least = safe_uniformity(
-                problem.shape[1], self.epsilon, self.consistency, problem.mean_similarity
+                problem.shape[1], self.epsilon, self.consistency, mean_similarity
             )
             msg = (
                 "the similarity outweighs the penalty and draws the samples into few clusters: use "
                 f"uniformity of at least {least:.4g}, or a consistency below {self.consistency:g}"
             )
             warnings.warn(msg, CollapseWarning, stacklevel=2)
-        return solve.result(problem, collapsed=collapsed)
+        return result
+
+    def _solve_on_host(
+        self, problem: TransportProblem, law: MassLaw, init: TransportResult | None
+    ) -> Outcome:
+        # Overflow shows in the status; numpy need not say it again.
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
+            solve = iterate(self, problem, law, start_from(problem, law, init))
+            if init is not None and solve.drawn_together(problem):
+                solve = iterate(self, problem, law, start_from(problem, law, None))
+        collapsed = solve.drawn_together(problem)
+        mean_similarity = problem.mean_similarity if collapsed else math.nan
+        return Outcome(solve.result(problem, collapsed=collapsed), mean_similarity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +236,8 @@ class Prediction:
     ) -> TransportResult:
         """Return P/n as the plan; nothing is solved."""
         problem = transport_problem(log_prob, None, self.precision)
+        if problem.kind.on_device:
+            return predict_on_device(problem)
         xp = problem.kind.xp
         plan = xp.exp(-problem.cost) / problem.shape[0]
         state = LinearState(
