@@ -24,6 +24,7 @@ from caot.encoders import TransformerEncoder
 from caot.encoders.batching import evaluation_mode
 from caot.encoders.export import BackendNotAvailable
 from caot.encoders.exported import BACKENDS, Backend
+from caot.inputs import read_inputs
 from caot.prediction import Encodes, predict_stream, probabilities
 
 SENTENCE = "SentenceTransformer.encode, K-means"
@@ -144,8 +145,8 @@ def padded_labels(model: CAOT, texts: Sequence[str]) -> Labels:
     parts = []
     with evaluation_mode(encoder.module), torch.inference_mode():
         for start in range(0, len(texts), _BATCH):
-            vectors = padded(texts[start : start + _BATCH]).numpy()
-            shares = probabilities(model, vectors, np.zeros(len(vectors), dtype=np.bool_))
+            part = read_inputs(texts[start : start + _BATCH], on_empty="error")
+            shares = probabilities(model, padded(part.values).numpy(), part)
             parts.append(shares.argmax(axis=1))
     return np.concatenate(parts)
 

@@ -160,7 +160,8 @@ def test_empty_texts_do_not_count_as_distinct() -> None:
 
 def test_a_collapse_is_a_warning_with_its_reason() -> None:
     with pytest.warns(
-        EmptyClusterWarning, match=r"only 1 of 3 clusters hold texts; the similarity drew .*=0.0001"
+        EmptyClusterWarning,
+        match=r"only [12] of 3 clusters hold texts; the similarity drew .*=0.0001",
     ):
         quick(
             imbalance=1e-4,

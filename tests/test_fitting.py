@@ -99,7 +99,7 @@ def test_default_mode_has_budgets_that_fit_what_learns(
 
 def test_default_mode_scales_embeddings_to_a_mean_square_of_one() -> None:
     made = plan()
-    scaled = made.config.embedding_scale * made.prepared.encoder.encode(TEXTS)
+    scaled = made.config.embedding_scale * made.vectors
     assert float(np.square(scaled).mean()) == pytest.approx(1.0, rel=1e-5)
     zeros_but_one = np.zeros((3, 4), dtype=np.float32)
     zeros_but_one[1:, 0] = [1e-20, 2e-20]

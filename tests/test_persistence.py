@@ -242,7 +242,9 @@ def test_push_uploads_a_whole_model(
 # Every format version that ever was
 
 
-@pytest.mark.parametrize("name", ["model-v1-text", "model-v1-vectors"])
+@pytest.mark.parametrize(
+    "name", ["model-v1-text", "model-v1-vectors", "model-v2-text", "model-v2-vectors"]
+)
 def test_models_of_every_format_version_load(name: str) -> None:
     folder = FIXTURES / name
     expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))

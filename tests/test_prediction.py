@@ -7,6 +7,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from caot import CAOT, prediction
+from caot.inputs import read_inputs
 from caot.prediction import predict_stream
 from tests.estimator_corpus import corpus, quick, quick_vectors, vectors
 
@@ -121,8 +122,8 @@ def test_another_encoder_takes_the_place(fitted, texts):
 
 
 def test_vectors_go_through_the_networks_in_parts(fitted, monkeypatch):
-    vectors = fitted.encoder_.encode(["the cat is red", "a big dog", "sun"])
-    empty = np.zeros(3, dtype=bool)
-    whole = prediction.probabilities(fitted, vectors, empty)
+    inputs = read_inputs(["the cat is red", "a big dog", "sun"], on_empty="error")
+    vectors = fitted.encoder_.encode(inputs.values)
+    whole = prediction.probabilities(fitted, vectors, inputs)
     monkeypatch.setattr(prediction, "_ROWS", 2)
-    np.testing.assert_allclose(prediction.probabilities(fitted, vectors, empty), whole, rtol=1e-5)
+    np.testing.assert_allclose(prediction.probabilities(fitted, vectors, inputs), whole, rtol=1e-5)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from safetensors import safe_open
 
-from caot import CAOT, __version__
+from caot import CAOT, Variant, __version__
 from caot.persistence import CONFIG_FILE, FORMAT_VERSION, NETWORKS_FILE
 from tests.estimator_corpus import N_TOPICS, contents, corpus, quick_text, quick_vectors, vectors
 
@@ -93,6 +93,16 @@ def test_the_model_card_has_the_cluster_table(saved: Path, fitted: CAOT) -> None
     assert "| iterations | 70 |" in card
     assert f"caot {__version__}" in card
     assert 'SentenceTransformer("path/to/this/folder")' in card
+    assert fitted.words_ is not None
+    assert f"`caot_words.json` holds {len(fitted.words_.vocabulary)} words" in card
+
+
+def test_a_model_without_words_says_nothing_of_them(tmp_path: Path) -> None:
+    model = quick_text(finetune="none", variant=Variant(word_weight=0.0)).fit(TEXTS)
+    assert model.words_ is None
+    model.save_pretrained(tmp_path / "model")
+    assert not list((tmp_path / "model").glob("caot_words*"))
+    assert "caot_words" not in (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_model_card_of_vectors_promises_no_encoder(tmp_path: Path) -> None:

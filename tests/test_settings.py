@@ -251,7 +251,7 @@ def test_neighbours_count_in_default_mode_alone():
     usual, printed = config("default"), config("faithful")
     assert (usual.start.kind, usual.neighbour_weight) == ("neighbours", 20.0)
     assert (printed.start.kind, printed.neighbour_weight) == ("kmeans", 0.0)
-    assert (usual.start.word_weight, printed.start.word_weight) == (0.5, 0.0)
+    assert (FitSettings().word_weight, FitSettings(mode="faithful").word_weight) == (0.5, 0.0)
     chosen = {"start": "kmeans", "neighbour_weight": 3.0}
     found = config("default", **chosen)
     assert (found.start.kind, found.neighbour_weight) == ("kmeans", 3.0)

@@ -11,7 +11,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.metrics import adjusted_rand_score
 
 from caot import start
-from caot.kmeans import kmeans
+from caot.kmeans import breathing_kmeans, kmeans
 from caot.neighbours import Neighbours, unit_rows
 from caot.start import Beginning, StartSettings, average_linkage, begin
 
@@ -36,11 +36,10 @@ def begin_with(
     vectors: NDArray[np.float32],
     k: int,
     settings: StartSettings,
-    words: NDArray[np.float32] | None = None,
     *,
     with_neighbours: bool = False,
 ) -> Beginning:
-    return begin(vectors, words, k, settings, with_neighbours=with_neighbours, random_state=0)
+    return begin(vectors, k, settings, with_neighbours=with_neighbours, random_state=0)
 
 
 def test_large_and_small_clusters_side_by_side(caplog: pytest.LogCaptureFixture) -> None:
@@ -58,7 +57,7 @@ def test_where_groups_overlap_kmeans_is_chosen(caplog: pytest.LogCaptureFixture)
     vectors, truth = blobs([150] * 4, spread=1.5)
     labels = find(vectors, 4)
     smoothed = Neighbours.of(vectors, 10).smooth(vectors)
-    np.testing.assert_array_equal(labels, kmeans(smoothed, 4, n_init=3, random_state=0).labels)
+    np.testing.assert_array_equal(labels, breathing_kmeans(smoothed, 4, random_state=0).labels)
     assert "first clusters: K-means" in caplog.text
     linked = average_linkage(smoothed, 4, random_state=0)
     assert adjusted_rand_score(truth, labels) > adjusted_rand_score(truth, linked) + 0.2
@@ -80,21 +79,6 @@ def test_kmeans_as_in_the_paper() -> None:
     vectors, _ = blobs(UNEVEN)
     expected = kmeans(vectors, 6, n_init=3, random_state=0).labels
     np.testing.assert_array_equal(find(vectors, 6, "kmeans"), expected)
-
-
-def test_words_stand_beside_the_embeddings() -> None:
-    """Eq. 36, for the first clusters and for the neighbours."""
-    vectors, _ = blobs([120])
-    said = np.arange(120) % 3
-    words = np.eye(3, dtype=np.float32)[said]
-    for kind in ("kmeans", "neighbours"):
-        settings = StartSettings(kind, 3, word_weight=2.0)  # type: ignore[arg-type]
-        found = begin_with(vectors, 3, settings, words, with_neighbours=True)
-        assert adjusted_rand_score(said, found.clusters) == 1.0
-        assert found.neighbours is not None
-        assert (said[found.neighbours.index] == said[:, None]).all()
-        without = begin_with(vectors, 3, StartSettings(kind, 3), words)  # type: ignore[arg-type]
-        np.testing.assert_array_equal(without.clusters, find(vectors, 3, kind))
 
 
 def test_neighbours_are_found_where_they_are_needed() -> None:
@@ -134,7 +118,6 @@ def test_of_many_rows_some_are_linked_and_the_others_join(monkeypatch: pytest.Mo
     [
         ({"kind": "random"}, "start must be 'kmeans' or 'neighbours', got 'random'"),
         ({"restarts": 0}, "kmeans_restarts must be at least 1, got 0"),
-        ({"word_weight": -0.5}, r"word_weight must be at least 0, got -0\.5"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(settings: dict[str, object], message: str) -> None:

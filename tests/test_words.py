@@ -2,68 +2,103 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from caot.neighbours import unit_rows
-from caot.words import beside, word_vectors
+from caot.words import Words, beside
 
 THINGS = ("door", "window", "gate", "roof", "lock")
 TEXTS = [f"mend the {thing}" for thing in THINGS] * 6
 
 
-def vectors_of(texts: list[str], width: int = 100, seed: int = 0) -> NDArray[np.float32]:
-    found = word_vectors(texts, width, random_state=seed)
+def words_of(texts: list[str], weight: float = 1.0, width: int = 100, seed: int = 0) -> Words:
+    found = Words.of(texts, weight, width, random_state=seed)
     assert found is not None
     return found
 
 
 def test_cosines_are_those_of_the_weighted_words_where_nothing_is_cut() -> None:
     """Words are fewer than dimensions."""
-    found = vectors_of(TEXTS)
+    found = words_of(TEXTS).vectors(TEXTS)
     weights = TfidfVectorizer(sublinear_tf=True, vocabulary=THINGS).fit_transform(TEXTS)
     np.testing.assert_allclose(found @ found.T, (weights @ weights.T).toarray(), atol=1e-5)
 
 
+def test_the_leading_singular_vectors_where_words_are_many() -> None:
+    rng = np.random.default_rng(0)
+    names = np.array([f"name{number}" for number in range(40)])
+    texts = [" ".join(rng.choice(names, 5)) for _ in range(200)]
+    found = words_of(texts, width=7).vectors(texts)
+    weights = TfidfVectorizer(sublinear_tf=True, min_df=2).fit_transform(texts).toarray()
+    left, values, _ = np.linalg.svd(weights, full_matrices=False)
+    expected = unit_rows(left[:, :7] * values[:7])
+    # The sketch of a flat spectrum is not exact: nearly the same space is all that can be asked.
+    assert np.mean(np.sum(found @ found.T * (expected @ expected.T), axis=1)) > 0.8 * np.mean(
+        np.sum((expected @ expected.T) ** 2, axis=1)
+    )
+
+
 def test_words_of_one_text_or_of_many_do_not_count() -> None:
-    """A name that stands once, and a verb that most texts have, leave the cosines alone."""
-    usual = vectors_of(TEXTS)
-    named = vectors_of([*TEXTS[:-1], f"{TEXTS[-1]} of Bartholomew"])
-    np.testing.assert_allclose(named @ named.T, usual @ usual.T, atol=1e-5)
-    short = vectors_of([*TEXTS, "door"])
-    np.testing.assert_allclose(short[-1], short[TEXTS.index("mend the door")], atol=1e-5)
+    """A name that stands once, and a verb that most texts have."""
+    named = [*TEXTS[:-1], f"{TEXTS[-1]} of Bartholomew"]
+    assert set(words_of(named).vocabulary) == set(THINGS)
+
+
+def test_new_texts_are_read_as_the_old_ones_were() -> None:
+    words = words_of(TEXTS)
+    known, new = words.vectors(["mend the door"]), words.vectors(["An unseen DOOR, mended!"])
+    np.testing.assert_allclose(known, new, atol=1e-6)
 
 
 def test_width_and_length() -> None:
-    assert vectors_of(TEXTS, width=3).shape == (30, 3)
-    found = vectors_of(TEXTS)
-    assert found.shape == (30, len(THINGS))
+    assert words_of(TEXTS, width=3).vectors(TEXTS).shape == (30, 3)
+    words = words_of(TEXTS, weight=0.5)
+    found = words.vectors(TEXTS)
+    assert found.shape == (30, words.width)
     assert found.dtype == np.float32
-    np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1.0, rtol=1e-5)
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), 0.5, rtol=1e-5)
+    assert words_of(TEXTS).width == len(THINGS)
 
 
 def test_a_text_without_words_that_count_has_zeros() -> None:
-    found = vectors_of([*TEXTS, "?!"])
-    assert not found[-1].any()
-    assert found[:-1].any(axis=1).all()
+    found = words_of(TEXTS).vectors([*TEXTS, "?!", "unknown"])
+    assert not found[-2:].any()
+    assert found[:-2].any(axis=1).all()
 
 
 @pytest.mark.parametrize("texts", [["?", "!!"], ["alpha", "beta", "gamma"], ["same"] * 20, ["one"]])
 def test_where_no_word_counts_there_is_nothing(texts: list[str]) -> None:
-    assert word_vectors(texts) is None
+    assert Words.of(texts, 0.5) is None
 
 
-def test_the_same_seed_gives_the_same_vectors() -> None:
-    np.testing.assert_array_equal(vectors_of(TEXTS, 3, seed=4), vectors_of(TEXTS, 3, seed=4))
+def test_the_same_seed_gives_the_same_words() -> None:
+    first, second = (words_of(TEXTS, width=3, seed=4) for _ in range(2))
+    assert first.digest() == second.digest()
+    assert first.digest() != words_of(TEXTS, weight=0.5, width=3, seed=4).digest()
+
+
+def test_saved_words_give_the_same_vectors(tmp_path: Path) -> None:
+    texts = [*TEXTS, "réparer le toit", "réparer le toit"]
+    words = words_of(texts, width=3)
+    words.save(tmp_path)
+    loaded = Words.load(tmp_path)
+    assert loaded is not None
+    np.testing.assert_array_equal(loaded.vectors(texts), words.vectors(texts))
+    assert loaded.digest() == words.digest()
+
+
+def test_a_folder_without_words_has_none(tmp_path: Path) -> None:
+    assert Words.load(tmp_path) is None
 
 
 def test_beside_is_equation_36() -> None:
     rng = np.random.default_rng(0)
     vectors, words = rng.normal(size=(6, 4)).astype(np.float32), unit_rows(rng.normal(size=(6, 3)))
-    joined = unit_rows(beside(vectors, words, 0.5))
+    joined = unit_rows(beside(vectors, 0.5 * words))
     expected = unit_rows(vectors) @ unit_rows(vectors).T + 0.25 * words @ words.T
     np.testing.assert_allclose(joined @ joined.T, expected / 1.25, atol=1e-6)
-    assert beside(vectors, None, 0.5) is vectors
-    assert beside(vectors, words, 0.0) is vectors
+    assert beside(vectors, None) is vectors

@@ -214,7 +214,7 @@ class _Gate:
         if not np.isfinite(vectors).all():
             msg = "its vectors are not finite"
             raise ValueError(msg)
-        shares = probabilities(self.model, vectors, self.sample.empty)
+        shares = probabilities(self.model, vectors, self.sample)
         return cast("NDArray[np.int64]", shares.argmax(axis=1))
 
 

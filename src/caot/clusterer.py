@@ -28,9 +28,10 @@ from caot.describe import (
 )
 from caot.encoders import Encoder, Features
 from caot.inputs import EMPTY_OWN, Inputs, read_inputs
-from caot.prediction import most_probable, with_own_cluster
+from caot.prediction import most_probable, network_input, with_own_cluster
 from caot.settings import OnEmpty, PreparationSettings
 from caot.training import Callback
+from caot.words import Words
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -49,7 +50,8 @@ class TextClusterer(
 
     - ``fit``: gets the checked settings from `_settings_as` and the inputs from `_read_samples`,
       trains, and ends with `_keep_encoder`, its own fitted attributes, and `_label`;
-    - ``_shares``: turns embeddings into the probability of each cluster.
+    - ``_shares``: turns embeddings, with words beside them if ``words_`` is set, into the
+      probability of each cluster.
 
     Attributes
     ----------
@@ -65,6 +67,7 @@ class TextClusterer(
     on_empty: OnEmpty
     networks_: Any
     temperature_: float = 1.0
+    words_: Words | None = None
 
     @abstractmethod
     def fit(
@@ -85,7 +88,7 @@ class TextClusterer(
 
     @abstractmethod
     def _shares(self, vectors: NDArray[np.float32]) -> Probabilities:
-        """Return the probability of each of the k clusters, (n, k), from embeddings (n, width)."""
+        """Return the probability of each of the k clusters, (n, k), from what networks read."""
 
     def predict(
         self,
@@ -207,7 +210,7 @@ class TextClusterer(
         return self.encoder_.encode(inputs.values, batch_size=batch_size)
 
     def _probabilities(self, inputs: Inputs, vectors: NDArray[np.float32]) -> Probabilities:
-        shares = self._shares(vectors)
+        shares = self._shares(network_input(self, vectors, inputs.values))
         return with_own_cluster(shares, inputs.empty) if self.has_own_cluster_ else shares
 
     def _describe(

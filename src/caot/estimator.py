@@ -21,8 +21,7 @@ from caot.clusterer import Probabilities, TextClusterer
 from caot.encoders import Encoder
 from caot.fitting import FitPlan
 from caot.imbalance import Imbalance, ImbalanceSpec
-from caot.prediction import network_shares
-from caot.preparation import Preparation
+from caot.prediction import network_input, network_shares
 from caot.quantities import seconds
 from caot.settings import (
     AugmenterSpec,
@@ -35,6 +34,7 @@ from caot.settings import (
 )
 from caot.threads import compute_threads
 from caot.training import Callback, EndReason, History, Networks
+from caot.words import Words
 
 logger = logging.getLogger("caot")
 
@@ -119,6 +119,8 @@ class CAOT(TextClusterer):
     temperature_
         What the probabilities are softened by, so that they agree with the clusters of near texts
         (Eq. 32); 1 in faithful mode, which leaves them as the network gives them.
+    words_
+        :class:`~caot.words.Words`: the words that count beside the embeddings, or None.
     imbalance_
         :class:`~caot.imbalance.Imbalance`: the penalty weight and where it comes from.
     history_
@@ -241,7 +243,7 @@ class CAOT(TextClusterer):
                 checkpoint_every=checkpoint_every,
             )
             embeddings = plan.prepared.final_embeddings()
-        self._take(plan.prepared.encoder, outcome.networks, outcome.imbalance)
+        self._take(plan.prepared.encoder, plan.words, outcome.networks, outcome.imbalance)
         self.history_: History = outcome.history
         self.n_iter_ = outcome.n_iter
         self.n_iter_saved_ = outcome.n_saved
@@ -249,7 +251,7 @@ class CAOT(TextClusterer):
         self.sample_ids_ = None if sample_ids is None else list(sample_ids)
         self.temperature_ = 1.0
         if not settings.is_faithful:
-            self.temperature_ = self._temperature(plan.prepared, embeddings)
+            self.temperature_ = self._temperature(plan, embeddings)
         self._label(inputs, embeddings)
         self._warn_about(outcome.reason)
         return self
@@ -291,21 +293,27 @@ class CAOT(TextClusterer):
     def _shares(self, vectors: NDArray[np.float32]) -> Probabilities:
         return network_shares(self.networks_, vectors, self.temperature_)
 
-    def _take(self, encoder: Encoder, networks: Networks, imbalance: Imbalance) -> None:
+    def _take(
+        self, encoder: Encoder, words: Words | None, networks: Networks, imbalance: Imbalance
+    ) -> None:
         """Keep what prediction needs."""
         self._keep_encoder(encoder)
+        self.words_ = words
         self.networks_: Networks = networks.eval()
         self.imbalance_: Imbalance = imbalance
 
-    def _temperature(self, prepared: Preparation, vectors: NDArray[np.float32]) -> float:
+    def _temperature(self, plan: FitPlan, embeddings: NDArray[np.float32]) -> float:
         """Return what makes the probabilities agree with near texts, by vectors from before."""
-        filled = prepared.inputs.filled
-        rows = np.random.default_rng(self.random_state).permutation(len(filled))[:ENOUGH_TEXTS]
+        inputs = plan.prepared.inputs
+        rows = np.random.default_rng(self.random_state).permutation(len(inputs.filled))
+        rows = rows[:ENOUGH_TEXTS]
+        asked = inputs.filled[rows]
+        values = [inputs.values[row] for row in asked]
         device = next(self.networks_.parameters()).device
         with torch.no_grad():
-            chosen = torch.tensor(vectors[filled[rows]], device=device)
+            chosen = torch.tensor(network_input(self, embeddings[asked], values), device=device)
             log_prob = self.networks_.predict(chosen).cpu().numpy()
-        before = np.asarray(prepared.vectors[rows])
+        before = np.asarray(plan.vectors[rows])
         return neighbour_temperature(log_prob, before, random_state=self.random_state)
 
     def _warn_about(self, reason: EndReason) -> None:

@@ -30,7 +30,7 @@ from caot.training import (
     TrainingConfig,
     TrainingData,
 )
-from caot.words import word_vectors
+from caot.words import Words, beside
 
 logger = logging.getLogger("caot")
 
@@ -49,12 +49,17 @@ class FitOutcome:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitPlan:
-    """A run that is ready: inputs prepared, first clusters found, settings made."""
+    """A run that is ready: inputs prepared, first clusters found, settings made.
+
+    ``words`` are those of the texts, if they count; ``vectors`` is V(0) before training.
+    """
 
     prepared: Preparation
     config: TrainingConfig
     imbalance: Imbalance
+    words: Words | None
     data: TrainingData
+    vectors: Embeddings
     beginning: Beginning
     verbose: int
 
@@ -76,10 +81,12 @@ class FitPlan:
             frozen=choice.layers == "none", n_samples=len(inputs.filled), n_iter=choice.n_iter
         )
         prepared = prepare(settings, loaded, choice.layers, given, n_iter=schedule.max_iter)
-        data = replace(prepared.data, words=_words(settings, inputs))
+        words = _words(settings, inputs)
+        said = None if words is None else _words_of_views(words, prepared)
+        data = replace(prepared.data, words=said)
+        vectors = beside(prepared.vectors, None if said is None else said[0])
         beginning = begin(
-            prepared.vectors,
-            data.words,
+            vectors,
             n_clusters,
             settings.start,
             with_neighbours=settings.neighbour_weight > 0,
@@ -91,9 +98,10 @@ class FitPlan:
             schedule,
             layers=choice.layers,
             uniformity=imbalance.uniformity,
-            embedding_scale=_unit_scale(prepared.vectors),
+            embedding_scale=_unit_scale(vectors),
         )
-        return cls(prepared, config, imbalance, data, beginning, settings.verbose)
+        verbose = settings.verbose
+        return cls(prepared, config, imbalance, words, data, vectors, beginning, verbose)
 
     def run(
         self,
@@ -152,17 +160,25 @@ class FitPlan:
         data, parameters = self.data, self.prepared.parameters
         for part in (data.original, data.first, data.second):
             content.update(b"-" if part is None else part.digest().encode())
-        how = f"{data.noise} {data.mixed_precision} {len(parameters)}"
+        words = "" if self.words is None else self.words.digest()
+        how = f"{data.noise} {data.mixed_precision} {len(parameters)} {words}"
         content.update(f"{how} {self.prepared.encoder.fingerprint}".encode())
         return content.hexdigest()
 
 
-def _words(settings: FitSettings, inputs: Inputs) -> NDArray[np.float32] | None:
-    """Return vectors of the words of the texts that are not empty, if words count."""
-    if inputs.is_vectors or settings.start.word_weight == 0:
+def _words(settings: FitSettings, inputs: Inputs) -> Words | None:
+    """Return the words of the texts, if they count."""
+    if inputs.is_vectors or settings.word_weight == 0:
         return None
     texts = [inputs.values[row] for row in inputs.filled]
-    return word_vectors(texts, random_state=int(settings.random_state))
+    return Words.of(texts, settings.word_weight, random_state=int(settings.random_state))
+
+
+def _words_of_views(words: Words, prepared: Preparation) -> tuple[Embeddings, ...]:
+    """Return the vectors of the words of the inputs that are not empty, and of their views."""
+    inputs = prepared.inputs
+    parts = (inputs.values, *(prepared.views or ()))
+    return tuple(words.vectors([part[row] for row in inputs.filled]) for part in parts)
 
 
 def _look_at_sizes(settings: FitSettings, n_clusters: int, start: NDArray[np.int64]) -> Imbalance:

@@ -51,6 +51,11 @@ _EMBEDDINGS = """
 The fine-tuned encoder alone: `SentenceTransformer("path/to/this/folder")`.
 """
 
+_WORDS = """
+Words count beside the embeddings: `caot_words.json` holds {count:,} words, each of which stands in
+at least two of the texts that the model was trained on.
+"""
+
 _CHUNKS = """
 Texts of more than {length} tokens are read in up to {chunks} chunks, whose mean is their vector.
 `SentenceTransformer` knows nothing of chunks: its `encode` cuts such texts after {length} tokens.
@@ -80,11 +85,16 @@ def model_card(model: CAOT) -> str:
         if is_vectors
         else f"the encoder `{model.encoder_.name}` with a clustering network on top",
         example="vectors" if is_vectors else '["a new text"]',
-        embeddings="" if is_vectors else _EMBEDDINGS + _on_long_texts(model),
+        embeddings="" if is_vectors else _EMBEDDINGS + _on_words(model) + _on_long_texts(model),
         rows="\n".join(f"| {i} | {n} | {n / total:.1%} |" for i, n in enumerate(sizes)),
         settings="\n".join(f"| {name} | {value} |" for name, value in parameters.items()),
         versions=", ".join(f"{name} {value}" for name, value in library_versions().items()),
     )
+
+
+def _on_words(model: CAOT) -> str:
+    """Say which words the folder holds."""
+    return "" if model.words_ is None else _WORDS.format(count=len(model.words_.vocabulary))
 
 
 def _on_long_texts(model: CAOT) -> str:

@@ -24,12 +24,13 @@ from caot.imbalance import Imbalance
 from caot.model_card import model_card
 from caot.training import Networks, TrainingConfig
 from caot.variant import Variant
+from caot.words import Words
 
 if TYPE_CHECKING:
     from caot.clusterer import TextClusterer
     from caot.estimator import CAOT
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2  # 2: words beside the embeddings
 CONFIG_FILE = "config_caot.json"
 NETWORKS_FILE = "caot_networks.safetensors"
 FEATURES_FILE = "features.json"
@@ -112,10 +113,12 @@ def load(kind: type[Model], folder: Path, *, device: str | None) -> Model:
     encoder = load_saved_encoder(folder, device)
     weights, arrays = read_parts(folder / NETWORKS_FILE, _PREFIX)
     shape = TrainingConfig(n_clusters=config["n_clusters"], attention=config["attention"])
-    networks = Networks(config["width"], shape)
+    words = Words.load(folder)
+    networks = Networks(config["width"] + (0 if words is None else words.width), shape)
     networks.load_state_dict(weights)
     place = next(encoder.module.parameters(), torch.empty(0)).device
-    model._take(encoder, networks.to(place), Imbalance(**config["imbalance"]))
+    imbalance = Imbalance(**config["imbalance"])
+    model._take(encoder, words, networks.to(place), imbalance)
     absent = {"history_": None, "end_reason_": None, "sample_ids_": None}
     own = config["has_own_cluster"]
     # Models of earlier versions gave probabilities as the network does.
@@ -137,6 +140,8 @@ def push(model: CAOT, repo_id: str, *, token: str | None, private: bool) -> str:
 
 def _write(model: CAOT, folder: Path) -> None:
     write_parts(model, folder, NETWORKS_FILE, _PREFIX, _config(model))
+    if model.words_ is not None:
+        model.words_.save(folder)
     (folder / "README.md").write_text(model_card(model), encoding="utf-8")
 
 

@@ -12,13 +12,15 @@ from sklearn.exceptions import NotFittedError
 
 from caot.encoders import Encoder, Features
 from caot.inputs import EMPTY_OWN, read_inputs
+from caot.words import beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
-    from caot.inputs import Inputs
+    from caot.inputs import Inputs, Values
+    from caot.words import Words
 
 # Enough texts to sort them into batches of similar length; 6 MB of vectors of width 384.
 CHUNK_SIZE = 4096
@@ -49,6 +51,11 @@ class FittedModel(Protocol):
     @property
     def encoder_(self) -> Encoder:
         """The encoder."""
+        ...
+
+    @property
+    def words_(self) -> Words | None:
+        """The words that count beside the embeddings, if any."""
         ...
 
     @property
@@ -175,8 +182,25 @@ def text_encoder(model: FittedModel) -> Encoder:
     return encoder
 
 
+def network_input(
+    model: FittedModel, embeddings: NDArray[np.float32], values: Values
+) -> NDArray[np.float32]:
+    """Return what a model's networks read: embeddings, with words beside them if it knows any.
+
+    Parameters
+    ----------
+    model
+        A fitted model.
+    embeddings
+        (n, width), by the model's encoder.
+    values
+        The n texts, or vectors, that they are of.
+    """
+    return beside(embeddings, None if model.words_ is None else model.words_.vectors(values))
+
+
 def probabilities(
-    model: FittedModel, vectors: NDArray[np.float32], empty: NDArray[np.bool_]
+    model: FittedModel, embeddings: NDArray[np.float32], inputs: Inputs
 ) -> NDArray[np.float32]:
     """Return each cluster's probability (n, k), and that of the empty texts' own, if any.
 
@@ -184,19 +208,20 @@ def probabilities(
     ----------
     model
         A fitted model.
-    vectors
-        Embeddings (n, width).
-    empty
-        Which texts are empty, (n,).
+    embeddings
+        (n, width), by the model's encoder or one that takes its place.
+    inputs
+        What they are of.
     """
+    vectors = network_input(model, embeddings, inputs.values)
     shares = network_shares(model.networks_, vectors, model.temperature_)
-    return with_own_cluster(shares, empty) if model.has_own_cluster_ else shares
+    return with_own_cluster(shares, inputs.empty) if model.has_own_cluster_ else shares
 
 
 def network_shares(
     networks: Predicts, vectors: NDArray[np.float32], temperature: float = 1.0
 ) -> NDArray[np.float32]:
-    """Return the probabilities (n, k) that the networks give embeddings (n, width).
+    """Return the probabilities (n, k) that the networks give vectors (n, width).
 
     A temperature above 1 softens them (Eq. 32).
     """
@@ -237,8 +262,8 @@ def _stream(
     start = 0
     while chunk := list(islice(texts, chunk_size)):
         inputs = _read(model, chunk, start)
-        vectors = encoder.encode(inputs.values, batch_size=batch_size)
-        shares = probabilities(model, vectors, inputs.empty)
+        embeddings = encoder.encode(inputs.values, batch_size=batch_size)
+        shares = probabilities(model, embeddings, inputs)
         yield _prediction(start, shares, inputs.empty, min_confidence)
         start += len(chunk)
 

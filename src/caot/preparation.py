@@ -71,6 +71,8 @@ class Preparation:
         Which layers learn; "none" for a frozen encoder.
     parameters
         The encoder's trainable parameters.
+    views
+        Two views of all inputs, given or made; None where noise makes them from vectors.
     data
         The m inputs that are not empty, in three views, as :attr:`training_encoder` reads them.
     vectors
@@ -83,6 +85,7 @@ class Preparation:
     encoder: Encoder
     layers: Layers
     parameters: list[nn.Parameter]
+    views: tuple[Values, Values] | None
     data: TrainingData
     vectors: Embeddings
     embeddings: Embeddings | None
@@ -172,7 +175,7 @@ def _prepare(
         parts = [part.take(inputs.filled) for part in prepared]
         data = _learning_data(settings, encoder, parts, noise, n_iter)
         vectors = _embed(encoder, data.original, progress=settings.verbose > 0)
-    return Preparation(inputs, encoder, layers, parameters, data, vectors, embeddings)
+    return Preparation(inputs, encoder, layers, parameters, views, data, vectors, embeddings)
 
 
 def _load_encoder(settings: PreparationSettings, inputs: Inputs) -> Encoder:

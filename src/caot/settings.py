@@ -142,20 +142,23 @@ class FitSettings(PreparationSettings):
         """How the first clusters are found."""
         choices = self.open_choices
         kind: StartKind = "kmeans" if self.is_faithful else "neighbours"
-        words = 0.0 if self.is_faithful else _WORD_WEIGHT
-        return StartSettings(
-            kind if choices.start is None else choices.start,
-            choices.kmeans_restarts,
-            words if choices.word_weight is None else choices.word_weight,
-        )
+        return StartSettings(choices.start or kind, choices.kmeans_restarts)
+
+    @property
+    def word_weight(self) -> float:
+        """How much the words of the texts count beside their embeddings (Eq. 36)."""
+        return self._unless_faithful(self.open_choices.word_weight, _WORD_WEIGHT)
 
     @property
     def neighbour_weight(self) -> float:
         """How much the neighbours' pseudo-labels count in the transport (Eq. 35)."""
-        given = self.open_choices.neighbour_weight
+        return self._unless_faithful(self.open_choices.neighbour_weight, _NEIGHBOUR_WEIGHT)
+
+    def _unless_faithful(self, given: float | None, usual: float) -> float:
+        """Return a weight as it was given, or else 0 in faithful mode and the usual one."""
         if given is not None:
             return given
-        return 0.0 if self.is_faithful else _NEIGHBOUR_WEIGHT
+        return 0.0 if self.is_faithful else usual
 
     def iterations(self, *, frozen: bool, n_samples: int) -> int:
         """Return how many iterations a run has.

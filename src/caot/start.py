@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -13,9 +12,8 @@ from scipy.cluster.hierarchy import linkage
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from caot.kmeans import kmeans
+from caot.kmeans import breathing_kmeans, kmeans
 from caot.neighbours import Neighbours, usual_count
-from caot.words import beside
 
 logger = logging.getLogger("caot.start")
 
@@ -33,14 +31,12 @@ class StartSettings:
     """How the first clusters are found.
 
     ``kind`` "kmeans" is K-means; "neighbours" smooths vectors over neighbours, and takes K-means or
-    average linkage, whichever suits the graph of neighbours better. Of ``restarts`` runs of K-means
-    the best is taken. ``word_weight`` is how much the words of the texts count beside their
-    embeddings (Eq. 36), for the first clusters and for who is whose neighbour.
+    average linkage, whichever suits the graph of neighbours better. ``restarts`` is of "kmeans",
+    which takes the best of so many runs.
     """
 
     kind: StartKind = "kmeans"
     restarts: int = 10
-    word_weight: float = 0.0
 
     def __post_init__(self) -> None:
         if self.kind not in ("kmeans", "neighbours"):
@@ -48,9 +44,6 @@ class StartSettings:
             raise ValueError(msg)
         if self.restarts < 1:
             msg = f"kmeans_restarts must be at least 1, got {self.restarts}"
-            raise ValueError(msg)
-        if not 0 <= self.word_weight < math.inf:
-            msg = f"word_weight must be at least 0, got {self.word_weight}"
             raise ValueError(msg)
 
 
@@ -67,7 +60,6 @@ class Beginning:
 
 def begin(
     vectors: NDArray[np.float32],
-    words: NDArray[np.float32] | None,
     n_clusters: int,
     settings: StartSettings,
     *,
@@ -79,22 +71,21 @@ def begin(
     Parameters
     ----------
     vectors
-        Embeddings, (n, width).
-    words
-        What `caot.words.word_vectors` makes of the texts, (n, their width); None for no texts.
+        Embeddings, with words beside them or without, (n, width).
     with_neighbours
         Whether neighbours are needed although the first clusters do not ask them.
     """
-    known, neighbours = beside(vectors, words, settings.word_weight), None
+    neighbours = None
     if with_neighbours or settings.kind == "neighbours":
-        count = usual_count(len(known), n_clusters)
-        neighbours = Neighbours.of(known, count, random_state=random_state)
-    runs = {"n_init": settings.restarts, "random_state": random_state}
+        count = usual_count(len(vectors), n_clusters)
+        neighbours = Neighbours.of(vectors, count, random_state=random_state)
     if neighbours is None or settings.kind == "kmeans":
-        return Beginning(kmeans(known, n_clusters, **runs).labels, neighbours)
-    smoothed = neighbours.smooth(known)
+        restarts = settings.restarts
+        usual = kmeans(vectors, n_clusters, n_init=restarts, random_state=random_state)
+        return Beginning(usual.labels, neighbours)
+    smoothed = neighbours.smooth(vectors)
     linked = average_linkage(smoothed, n_clusters, random_state=random_state)
-    rounded = kmeans(smoothed, n_clusters, **runs).labels
+    rounded = breathing_kmeans(smoothed, n_clusters, random_state=random_state).labels
     link_fit, round_fit = neighbours.modularity(linked), neighbours.modularity(rounded)
     use_linkage = link_fit > round_fit + _CLEARLY
     logger.info(

@@ -50,8 +50,8 @@ class Variant:
     neighbour_weight
         How much the neighbours' pseudo-labels count in the transport; 0 in faithful mode.
     word_weight
-        How much the words of the texts count beside the embeddings, for the first clusters and for
-        who is whose neighbour; 0 in faithful mode, and for vectors.
+        How much the words of the texts count beside the embeddings: for the first clusters, for
+        who is whose neighbour, and for the networks; 0 in faithful mode, and for vectors.
     """
 
     pseudo_labels: Literal["consistent", "adaptive", "balanced", "prediction"] = "consistent"

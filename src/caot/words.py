@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors.numpy import load_file, save_file
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -15,47 +21,112 @@ _WIDTH = 100
 _MAX_WORDS = 50_000
 # A word of a single text connects nothing, one of every other text tells nothing.
 _LEAST_TEXTS, _MOST_TEXTS = 2, 0.5
+_WORDS_FILE, _ARRAYS_FILE = "caot_words.json", "caot_words.safetensors"
 
 
-def word_vectors(
-    texts: Sequence[str], width: int = _WIDTH, *, random_state: int = 0
-) -> NDArray[np.float32] | None:
-    """Return unit vectors of the texts by their weighted words, (n, at most ``width``).
+@dataclass(frozen=True, slots=True, eq=False)
+class Words:
+    """The words that count in some texts, and what each says.
 
-    They are the leading singular vectors of TF-IDF, or TF-IDF itself where words are few. A text
-    without a word that counts has a vector of zeros; None if no word counts, as in very few texts.
+    Parameters
+    ----------
+    vocabulary
+        V distinct words.
+    rarity
+        (V,), their inverse document frequency.
+    directions
+        (V, w): the leading singular vectors of TF-IDF, or the words themselves where they are few.
+    weight
+        The length of a text's vector, where an embedding has 1.
 
     Examples
     --------
     >>> things = ("door", "window", "gate", "roof", "lock", "wall")
-    >>> word_vectors([f"{verb} the {thing}" for verb in ("lift", "mend") for thing in things]).shape
-    (12, 8)
+    >>> texts = [f"{verb} the {thing}" for verb in ("lift", "mend") for thing in things]
+    >>> words = Words.of(texts, weight=0.5)
+    >>> words.vectors(["mend a gate", "nothing known"]).shape
+    (2, 8)
     """
-    vectorizer = TfidfVectorizer(
-        stop_words="english",  # without effect on other languages
-        sublinear_tf=True,
-        min_df=_LEAST_TEXTS,
-        max_df=_MOST_TEXTS,
-        max_features=_MAX_WORDS,
-        dtype=np.float32,
-    )
-    try:
-        weights = vectorizer.fit_transform(texts)
-    except ValueError:  # no word is left: scikit-learn has no other sign for it
-        return None
-    if weights.shape[1] <= width:  # nothing to cut
-        return unit_rows(weights.toarray())
-    vectors = TruncatedSVD(width, random_state=random_state).fit_transform(weights)
-    return unit_rows(vectors)
+
+    vocabulary: tuple[str, ...]
+    rarity: NDArray[np.float32]
+    directions: NDArray[np.float32]
+    weight: float
+
+    @classmethod
+    def of(
+        cls, texts: Sequence[str], weight: float, width: int = _WIDTH, *, random_state: int = 0
+    ) -> Self | None:
+        """Learn words from texts; None if no word counts, as in very few texts."""
+        vectorizer = _vectorizer(min_df=_LEAST_TEXTS, max_df=_MOST_TEXTS, max_features=_MAX_WORDS)
+        try:
+            weights = vectorizer.fit_transform(texts)
+        except ValueError:  # no word is left: scikit-learn has no other sign for it
+            return None
+        directions = np.eye(weights.shape[1], dtype=np.float32)
+        if weights.shape[1] > width:
+            directions = TruncatedSVD(width, random_state=random_state).fit(weights).components_.T
+        vocabulary = tuple(vectorizer.get_feature_names_out().tolist())
+        return cls(vocabulary, vectorizer.idf_.astype(np.float32), directions, float(weight))
+
+    @property
+    def width(self) -> int:
+        """The length of a vector."""
+        return int(self.directions.shape[1])
+
+    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return a vector of length ``weight`` for each text, (n, width).
+
+        That of a text without a word that counts is zero.
+        """
+        vectorizer = _vectorizer(vocabulary=self.vocabulary)
+        vectorizer.idf_ = self.rarity
+        found: NDArray[np.float32] = vectorizer.transform(texts) @ self.directions
+        return np.float32(self.weight) * unit_rows(found)
+
+    def digest(self) -> str:
+        """Return a sha256 of the content."""
+        content = hashlib.sha256(json.dumps([self.weight, *self.vocabulary]).encode())
+        for array in (self.rarity, self.directions):
+            content.update(np.ascontiguousarray(array).data)
+        return content.hexdigest()
+
+    def save(self, folder: Path) -> None:
+        """Write the words as JSON, and their numbers as safetensors."""
+        content = {"weight": self.weight, "vocabulary": self.vocabulary}
+        text = json.dumps(content, ensure_ascii=False)
+        (folder / _WORDS_FILE).write_text(text + "\n", encoding="utf-8")
+        arrays = {"rarity": self.rarity, "directions": np.ascontiguousarray(self.directions)}
+        save_file(arrays, folder / _ARRAYS_FILE)
+
+    @classmethod
+    def load(cls, folder: Path) -> Self | None:
+        """Read what `save` wrote; None if the folder holds no words."""
+        path = folder / _WORDS_FILE
+        if not path.is_file():
+            return None
+        content = json.loads(path.read_text(encoding="utf-8"))
+        arrays = load_file(folder / _ARRAYS_FILE)
+        return cls(tuple(content["vocabulary"]), weight=content["weight"], **arrays)
 
 
 def beside(
-    vectors: NDArray[np.float32], words: NDArray[np.float32] | None, weight: float
+    embeddings: NDArray[np.float32], words: NDArray[np.float32] | None
 ) -> NDArray[np.float32]:
-    """Return unit embeddings with word vectors beside them (Eq. 36), (n, width + words' width).
+    """Return unit embeddings with vectors of words beside them (Eq. 36), (n, width + w).
 
-    Without words, or with a weight of 0, the embeddings themselves are returned.
+    Without words the embeddings are returned as they are.
     """
-    if words is None or weight == 0:
-        return vectors
-    return np.concatenate([unit_rows(vectors), weight * words], axis=1)
+    if words is None:
+        return embeddings
+    return np.concatenate([unit_rows(embeddings), words], axis=1)
+
+
+def _vectorizer(**settings: Any) -> TfidfVectorizer:  # noqa: ANN401 - as scikit-learn's
+    """Return what weighs words, the same way in fitting and in prediction."""
+    return TfidfVectorizer(
+        stop_words="english",  # without effect on other languages
+        sublinear_tf=True,
+        dtype=np.float32,
+        **settings,
+    )

@@ -165,11 +165,11 @@ def test_first_clusters_are_found_anew_when_the_encoder_has_learned(
 ):
     fitted = []
 
-    def spy(embeddings, words, n_clusters, settings, **others):
+    def spy(embeddings, n_clusters, settings, **others):
         fitted.append(embeddings)
-        assert (words, n_clusters, settings.restarts) == (None, N_CLUSTERS, 2)
+        assert (n_clusters, settings.restarts) == (N_CLUSTERS, 2)
         assert others == {"with_neighbours": False, "random_state": 5}
-        return begin(embeddings, words, n_clusters, settings, **others)
+        return begin(embeddings, n_clusters, settings, **others)
 
     monkeypatch.setattr(algorithm, "begin", spy)
     make_trainer(kind, schedule=schedule, random_state=5).run()
@@ -208,13 +208,35 @@ def test_neighbours_are_found_anew_with_the_first_clusters():
 
 
 def test_words_have_a_say_in_first_clusters_and_neighbours():
-    trainer = make_trainer("frozen", neighbour_weight=1.0, start=StartSettings(word_weight=100.0))
-    said = np.eye(N_CLUSTERS, dtype=np.float32)[np.arange(60) % N_CLUSTERS]
-    trainer.data = dataclasses.replace(trainer.data, words=said)  # against what the texts say
+    usual = make_trainer("frozen", neighbour_weight=1.0)
+    said = 100 * np.eye(N_CLUSTERS, dtype=np.float32)[np.arange(60) % N_CLUSTERS]
+    data = dataclasses.replace(usual.data, words=(said, said, said))  # against what the texts say
+    trainer = Trainer(usual.encoder, data, usual.config)
     trainer._enter(Stage.WARM_UP)
     for cluster in range(N_CLUSTERS):
         assert len(set(trainer.start[cluster::N_CLUSTERS])) == 1
     assert (trainer.neighbours.index % N_CLUSTERS == np.arange(60)[:, None] % N_CLUSTERS).all()
+
+
+@pytest.mark.parametrize("kind", ["frozen", "trainable"])
+def test_the_networks_read_words_beside_the_embeddings(kind):
+    """Eq. 36: each view with its own words, in a batch as for all samples together."""
+    usual = make_trainer(kind)
+    rng = np.random.default_rng(3)
+    words = tuple(rng.normal(size=(60, 4)).astype(np.float32) for _ in range(3))
+    data = dataclasses.replace(usual.data, words=words)
+    trainer = Trainer(usual.encoder, data, usual.config, usual.parameters)
+    rows = np.array([7, 2, 50])
+    usual._set_mode(training=False)
+    read = (data.encode_original(trainer.encoder, rows), *trainer._encode_views(rows))
+    for view, found in enumerate(read):
+        whole = data.encode_all(trainer.encoder, view)
+        assert whole.shape == (60, usual.encoder.width + 4)
+        np.testing.assert_allclose(found.detach().numpy(), whole[rows], atol=1e-6)
+        np.testing.assert_array_equal(whole[:, -4:], words[view])
+        np.testing.assert_allclose(np.linalg.norm(whole[:, :-4], axis=1), 1.0, rtol=1e-5)
+    trainer.run()
+    assert trainer.networks.predict(read[0].detach()).shape == (3, N_CLUSTERS)
 
 
 def test_what_is_known_already_is_not_looked_for():

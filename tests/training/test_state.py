@@ -161,7 +161,7 @@ def test_a_truncated_checkpoint_is_refused(checkpoint):
 
 def test_a_checkpoint_of_another_version_is_refused(checkpoint, monkeypatch):
     monkeypatch.setattr(state, "CHECKPOINT_VERSION", 9)
-    with pytest.raises(CheckpointError, match="has version 3, this is version 9: resume with"):
+    with pytest.raises(CheckpointError, match="has version 4, this is version 9: resume with"):
         Snapshot.load(checkpoint, RUN)
 
 

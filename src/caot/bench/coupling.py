@@ -13,6 +13,7 @@ from torch import Tensor
 from caot.bench.cells import Cell
 from caot.bench.datasets import BenchmarkData
 from caot.estimator import CAOT
+from caot.prediction import network_input
 from caot.settings import FitSettings
 from caot.training import SimilaritySettings, batch_similarity
 from caot.transport import Prediction
@@ -34,7 +35,7 @@ def coupling_picture(
         return None
     rows = _chosen_rows(data.truth)
     texts = [[part[row] for row in rows] for part in (data.inputs, *views)]
-    plan = _plan(model, [model.transform(part) for part in texts])
+    plan = _plan(model, [network_input(model, model.transform(part), part) for part in texts])
     return {
         "rows": rows,
         "classes": data.truth[rows],

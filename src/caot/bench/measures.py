@@ -18,6 +18,7 @@ from caot.encoders import EmbeddingCache
 from caot.estimator import CAOT
 from caot.kmeans import kmeans
 from caot.metrics import neighbourhood_similarity, score
+from caot.prediction import network_input
 from caot.training import History
 
 _BIN = 20  # iterations that a point of a curve is the mean of
@@ -109,7 +110,7 @@ def _spaces(run: FittedRun) -> dict[str, NDArray[np.float32]]:
         return {"projection": projected.astype(np.float32), "encoder": vectors}
     with torch.no_grad():
         device = next(run.model.networks_.parameters()).device
-        rows = torch.from_numpy(vectors).to(device)
+        rows = torch.from_numpy(network_input(run.model, vectors, run.inputs)).to(device)
         spaces = {"projection": run.model.networks_.project(rows).cpu().numpy()}
     return spaces if run.cell.finetune == "none" else {**spaces, "encoder": vectors}
 

@@ -168,22 +168,24 @@ def deciding_settings(estimator: Estimator) -> dict[str, Any]:
         for name, value in plain_parameters(estimator).items()
         if name != "variant" and value != usual[name]
     }
-    return given | {"training": _unlike_the_paper(estimator)}
+    settings = FitSettings.of(estimator.get_params(deep=False))
+    if settings.word_weight > 0:
+        given["words"] = settings.word_weight
+    return given | {"training": _unlike_the_paper(estimator.n_clusters, settings)}
 
 
-def _unlike_the_paper(estimator: CAOT) -> dict[str, Any]:
+def _unlike_the_paper(n_clusters: int, settings: FitSettings) -> dict[str, Any]:
     """Return the settings of the trainer that differ from the paper's.
 
     What data decide (the penalty, the scale of embeddings) has a stand-in here.
     """
-    settings = FitSettings.of(estimator.get_params(deep=False))
     layers: Layers = "all" if settings.finetune == "auto" else settings.finetune
     scale = settings.open_choices.uniformity_scale
     schedule = settings.schedule(frozen=layers == "none", n_samples=_STAND_IN_SAMPLES)
     config = settings.config(
-        estimator.n_clusters, schedule, layers=layers, uniformity=scale, embedding_scale=2.0
+        n_clusters, schedule, layers=layers, uniformity=scale, embedding_scale=2.0
     )
-    printed = _flat(TrainingConfig(estimator.n_clusters).as_dict())
+    printed = _flat(TrainingConfig(n_clusters).as_dict())
     return {name: v for name, v in _flat(config.as_dict()).items() if printed.get(name) != v}
 
 

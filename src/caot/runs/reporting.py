@@ -35,7 +35,7 @@ def shares_of(
     on_empty = EMPTY_OWN if model.has_own_cluster_ else "error"
     inputs = read_inputs(list(texts), on_empty=on_empty)
     embeddings = model.transform(inputs.values)
-    return probabilities(model, embeddings, inputs.empty), embeddings
+    return probabilities(model, embeddings, inputs), embeddings
 
 
 def result_of(

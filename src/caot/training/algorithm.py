@@ -76,7 +76,7 @@ class Trainer:
         self.device = device_of(encoder)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.random_state)
-            self.networks = Networks(encoder.width, config).to(self.device)
+            self.networks = Networks(data.width(encoder), config).to(self.device)
             self.rng_state = torch.get_rng_state()
         networks = list(self.networks.parameters())
         self.updater = Updater(networks, self.parameters, config.objective)
@@ -283,7 +283,7 @@ class Trainer:
 
     def _features(self, view: int) -> NDArray[np.float32]:
         """Return Z of a view of all samples by the networks as they are now, (n, 128)."""
-        vectors = torch.from_numpy(self.encoder.encode(self.data.view(view)))
+        vectors = torch.from_numpy(self.data.encode_all(self.encoder, view))
         with torch.no_grad():
             parts = [
                 self.networks.project(part.to(self.device)).cpu()
@@ -294,7 +294,7 @@ class Trainer:
     def _embeddings(self) -> NDArray[np.float32]:
         """Return V(0) of all samples by the encoder as it is now, (n, width)."""
         if self._vectors is None:
-            self._vectors = self.encoder.encode(self.data.original)
+            self._vectors = self.data.encode_all(self.encoder, 0)
         return self._vectors
 
     def _enter(self, stage: Stage) -> None:
@@ -307,7 +307,6 @@ class Trainer:
         config = self.config
         beginning = begin(
             self._embeddings(),
-            self.data.words,
             config.n_clusters,
             config.start,
             with_neighbours=config.neighbour_weight > 0,

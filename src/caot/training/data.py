@@ -8,11 +8,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn import functional
 
 from caot.augment import FeatureNoise
 from caot.encoders import Batchable, Encoder, Ragged
-from caot.encoders.device import device_of, half_precision
+from caot.encoders.device import device_of, half_precision, to_device
 from caot.training.lookahead import Lookahead
+from caot.words import beside
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +33,8 @@ class TrainingData:
     mixed_precision
         Whether the encoder computes in bfloat16; its weights and what it returns stay float32.
     words
-        What the words of the samples say beside the encoder, (n, any width); None for no texts.
+        Vectors of the words of the samples, of X(0) and both views, each (n, w): they stand beside
+        the unit embeddings (Eq. 36). None leaves the embeddings as they are.
     lookahead
         Holds what :meth:`gather` took early.
     """
@@ -41,7 +44,7 @@ class TrainingData:
     second: Batchable | None = None
     noise: FeatureNoise | None = None
     mixed_precision: bool = False
-    words: NDArray[np.float32] | None = None
+    words: tuple[NDArray[np.float32], ...] | None = None
     lookahead: Lookahead = field(default_factory=Lookahead, repr=False)
 
     def __post_init__(self) -> None:
@@ -77,9 +80,19 @@ class TrainingData:
             sources += [self.first, self.second]
         self.lookahead.gather(sources, rows)
 
+    def width(self, encoder: Encoder) -> int:
+        """Return the length of a row of V."""
+        return encoder.width + (0 if self.words is None else self.words[0].shape[1])
+
+    def encode_all(self, encoder: Encoder, view: int) -> NDArray[np.float32]:
+        """Return V(0), V(1) or V(2) of all samples, without gradients, (n, width)."""
+        words = None if self.words is None else self.words[view]
+        return beside(encoder.encode(self.view(view)), words)
+
     def encode_original(self, encoder: Encoder, rows: NDArray[np.int64]) -> Tensor:
         """Return V(0) of the given rows, (n, width)."""
-        return self._forward(encoder, self.lookahead.take(self.original, rows))
+        vectors = self._forward(encoder, self.lookahead.take(self.original, rows))
+        return self._beside(vectors, 0, rows)
 
     def encode_views(
         self, encoder: Encoder, rows: NDArray[np.int64], generator: torch.Generator
@@ -91,8 +104,17 @@ class TrainingData:
         first, second = (self.lookahead.take(view, rows) for view in (self.first, self.second))
         if isinstance(first, Ragged) and isinstance(second, Ragged):  # one pass for both
             both = self._forward(encoder, type(first).concat(first, second))
-            return both[: len(rows)], both[len(rows) :]
-        return self._forward(encoder, first), self._forward(encoder, second)
+            v1, v2 = both[: len(rows)], both[len(rows) :]
+        else:
+            v1, v2 = self._forward(encoder, first), self._forward(encoder, second)
+        return self._beside(v1, 1, rows), self._beside(v2, 2, rows)
+
+    def _beside(self, vectors: Tensor, view: int, rows: NDArray[np.int64]) -> Tensor:
+        """Put the vectors of words beside unit embeddings (Eq. 36)."""
+        if self.words is None:
+            return vectors
+        words = to_device(self.words[view][rows], vectors.device)
+        return torch.cat([functional.normalize(vectors), words], dim=1)
 
     def _forward(self, encoder: Encoder, batch: Batchable) -> Tensor:
         with half_precision(device_of(encoder), use=self.mixed_precision):

@@ -19,7 +19,7 @@ from caot.neighbours import Neighbours
 if TYPE_CHECKING:
     from caot.training.algorithm import Trainer
 
-CHECKPOINT_VERSION = 3
+CHECKPOINT_VERSION = 4
 
 
 class CheckpointError(ValueError):
