@@ -168,8 +168,24 @@ def test_variants_reach_the_trainer() -> None:
 # Views
 
 
-def test_the_automatic_views_of_a_frozen_encoder_differ() -> None:
-    data = plan(finetune="none", augmenter="auto").prepared.data
+def test_the_automatic_views_behind_a_frozen_encoder_are_noise_on_vectors_and_words() -> None:
+    made = plan(finetune="none", augmenter="auto")
+    data, encoder = made.data, made.prepared.training_encoder
+    assert isinstance(data.noise, FeatureNoise)
+    assert data.words is not None
+    assert len(data.words) == 1  # there are no other texts than the originals
+    rows, generator = np.arange(len(data)), torch.Generator().manual_seed(0)
+    first, second = data.encode_views(encoder, rows, generator)
+    assert first.shape == second.shape == (len(data), data.width(encoder))
+    for one in (first, second):
+        differ = (one.numpy() != made.vectors[rows]).any(axis=0)
+        assert differ[: encoder.width].any()
+        assert differ[encoder.width :].any()
+    assert not torch.equal(first, second)
+
+
+def test_the_views_of_texts_behind_a_frozen_encoder_differ() -> None:
+    data = plan(finetune="none", augmenter="substitute").prepared.data
     original, first, second = data.original, data.first, data.second
     assert isinstance(original, Rows)
     assert isinstance(first, Rows)

@@ -240,6 +240,7 @@ def _augment(
         encoder=encoder,
         frozen=frozen,
         offline=is_offline(),
+        changes_texts=settings.is_faithful,
     )
     is_as_printed = inputs.is_vectors or isinstance(augmenter, Contextual | Views)
     if settings.is_faithful and not is_as_printed:

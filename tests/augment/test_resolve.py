@@ -38,8 +38,10 @@ def models_are_absent(monkeypatch):
     monkeypatch.setattr(masked_loading, "is_available", lambda name: False)
 
 
-def resolve(spec, encoder=None, *, frozen=True, offline=False):
-    return resolve_augmenter(spec, encoder=encoder, frozen=frozen, offline=offline)
+def resolve(spec, encoder=None, *, frozen=True, offline=False, changes_texts=True):
+    return resolve_augmenter(
+        spec, encoder=encoder, frozen=frozen, offline=offline, changes_texts=changes_texts
+    )
 
 
 @pytest.mark.usefixtures("models_are_here")
@@ -69,6 +71,14 @@ def test_auto_takes_noise_for_vectors(caplog):
     caplog.set_level(logging.INFO, "caot.augment")
     assert resolve("auto", Features(3)) == FeatureNoise()
     assert "feature-noise" in caplog.text
+
+
+@pytest.mark.usefixtures("models_are_here")
+def test_auto_takes_noise_behind_a_frozen_encoder(encoder):
+    assert resolve("auto", encoder, changes_texts=False) == FeatureNoise()
+    learning = resolve("auto", encoder, frozen=False, changes_texts=False)
+    assert learning == Contextual(local_files_only=True)
+    assert resolve("substitute", encoder, changes_texts=False) == Substitute()
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ def resolve_augmenter(
     encoder: Encoder | None,
     frozen: bool,
     offline: bool,
+    changes_texts: bool = False,
 ) -> Augmenter:
     """Return the augmenter that `spec` means, after checking that it fits.
 
@@ -42,15 +43,18 @@ def resolve_augmenter(
     ----------
     spec : str, Augmenter or callable
         "auto", a name ("contextual", "substitute", "word-dropout", "dropout", "feature-noise"),
-        an augmenter, or a function `texts -> (first, second)`. "auto" takes the best that works
-        without a network: `Contextual` if its models are here, `Substitute` if the encoder has
-        words, else `WordDropout`; `FeatureNoise` for vectors. The log says which.
+        an augmenter, or a function `texts -> (first, second)`. "auto" takes `FeatureNoise` for
+        vectors and behind a frozen encoder, which then reads every text once. Otherwise it takes
+        the best that works without a network: `Contextual` if its models are here, `Substitute` if
+        the encoder has words, else `WordDropout`. The log says which.
     encoder : Encoder, optional
         The encoder of the run.
     frozen : bool
         Whether the encoder stays as it is, so that equal texts have equal vectors.
     offline : bool
         Whether models must be here already.
+    changes_texts : bool
+        Whether "auto" changes texts behind a frozen encoder, too, as the paper does.
 
     Raises
     ------
@@ -60,7 +64,8 @@ def resolve_augmenter(
         Offline, and a masked language model is not here.
     """
     vectors = _gives_vectors(encoder)
-    augmenter = _automatic(encoder, vectors=vectors) if _is_auto(spec) else _meant(spec)
+    on_vectors = vectors or (frozen and not changes_texts)
+    augmenter = _automatic(encoder, on_vectors=on_vectors) if _is_auto(spec) else _meant(spec)
     if vectors:
         _check_vectors(augmenter)
     elif frozen and augmenter.identical:
@@ -93,14 +98,14 @@ def _is_auto(spec: object) -> bool:
     return isinstance(spec, str) and spec == "auto"
 
 
-def _automatic(encoder: Encoder | None, *, vectors: bool) -> Augmenter:
+def _automatic(encoder: Encoder | None, *, on_vectors: bool) -> Augmenter:
     from caot.augment.masked_loading import is_available  # noqa: PLC0415 - brings in torch
 
     contextual = Contextual(local_files_only=True)
     absent = [name for name in contextual.models if not is_available(name)]
     augmenter: Augmenter
-    if vectors:
-        augmenter, reason = FeatureNoise(), "the inputs are vectors"
+    if on_vectors:
+        augmenter, reason = FeatureNoise(), "vectors stay as they are, and are made once"
     elif not absent:
         augmenter, reason = contextual, "its masked language models are here"
     else:

@@ -104,7 +104,8 @@ def _run(cell: Cell, place: RunPlace) -> dict[str, Any]:
     views = views_of(data, place.cache)
     method = find_method(cell.method)
     model = method.make(cell, data.n_classes)
-    given = views.views if method.takes_views else None
+    takes_views = method.takes_views and find_variant(cell.variant).takes_views
+    given = views.views if takes_views else None
     clock, last = Clock(), LastLabels(len(data))
     is_drawn = cell.dataset in _FEATURE_CURVES and method.finetunes
     keeper = FeatureKeeper() if is_drawn and given else None
@@ -117,7 +118,7 @@ def _run(cell: Cell, place: RunPlace) -> dict[str, Any]:
         "scores": score(data.truth, labels).as_dict(),
         "n_samples": len(data),
         "n_clusters": data.n_classes,
-        "views": views.name if method.takes_views else None,
+        "views": views.name if takes_views else None,
         "features": features,
         "seconds_by_stage": seconds,
         "data_sha256": data.digest,

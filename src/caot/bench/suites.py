@@ -45,6 +45,7 @@ ADDITIONS = (
     "without-neighbours",
     "alternating",
     "dropout-predictions",
+    "noise-views",
 )
 
 

@@ -25,12 +25,14 @@ _FREE = (*GRIDS, "learning_rate_encoder")
 class MethodVariant:
     """Parameters of `caot.CAOT` that differ from the complete method.
 
-    ``clusters_by_kmeans`` reports K-means on the trained representations V(0) instead of the
-    clustering network, and ``warms_up_only`` never leaves the warm-up.
+    ``takes_views`` is whether the views of the data are given to the fit, which makes its own
+    otherwise. ``clusters_by_kmeans`` reports K-means on the trained representations V(0) instead
+    of the clustering network, and ``warms_up_only`` never leaves the warm-up.
     """
 
     title: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    takes_views: bool = True
     clusters_by_kmeans: bool = False
     warms_up_only: bool = False
 
@@ -65,6 +67,9 @@ VARIANTS: Mapping[str, MethodVariant] = {
     ),
     "dropout-predictions": MethodVariant(
         "predictions with dropout", {"variant": Variant(predict_in_evaluation=False)}
+    ),
+    "noise-views": MethodVariant(
+        "views by noise on the vectors", {"augmenter": "feature-noise"}, takes_views=False
     ),
     # So strong a penalty holds the masses at 1/k, while the similarity stays.
     "conventional-similar": MethodVariant("conventional OT, S kept", {"imbalance": 1e6}),
