@@ -70,7 +70,7 @@ class Workload:
         lower = self.n_layers - n_top
         # Two views forwards and backwards, the original forwards.
         each = (2 * _WITH_GRADIENT + 1) * n_top
-        once = 3 * lower
+        once = 3 * lower if n_top else lower  # noise on vectors makes views without encoding
         if n_top:  # K-means before training and after its warm-up, labels at the end
             once += 2 * n_top + self.n_layers
         if n_top and not self.keeps_lower:
