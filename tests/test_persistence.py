@@ -220,8 +220,9 @@ def test_push_uploads_a_whole_model(
 ) -> None:
     seen: dict[str, Any] = {}
 
-    def upload(*, folder_path: str, repo_id: str) -> str:
+    def upload(*, folder_path: str, repo_id: str, delete_patterns: list[str]) -> str:
         seen.update(files=sorted(contents(Path(folder_path))), repo_id=repo_id)
+        seen["deleted"] = delete_patterns
         return f"https://hub/{repo_id}"
 
     def make_api(token: str | None) -> SimpleNamespace:
@@ -237,6 +238,10 @@ def test_push_uploads_a_whole_model(
     assert seen["created"] == ("me/topics", {"private": private, "exist_ok": True})
     assert (seen["token"], seen["repo_id"]) == ("t", "me/topics")
     assert seen["files"] == sorted(contents(saved))
+    # Words of an earlier model must not outlive it.
+    words = {name for name in seen["files"] if name.startswith("caot_words")}
+    assert words
+    assert words <= set(seen["deleted"])
 
 
 # Every format version that ever was
@@ -258,6 +263,13 @@ def test_models_of_every_format_version_load(name: str) -> None:
     assert clear.mean() > 0.8
     labels = np.array(expected["labels"])
     np.testing.assert_array_equal(model.predict(X)[clear], labels[clear])
+
+
+def test_a_model_that_has_lost_its_words_says_so(saved: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(saved, tmp_path / "model")
+    (folder / "caot_words.json").unlink()
+    with pytest.raises(ModelFormatError, match=r"is not complete: caot_words.json and caot_words"):
+        CAOT.from_pretrained(folder)
 
 
 def test_every_format_version_has_its_fixtures() -> None:

@@ -9,7 +9,7 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from caot.neighbours import unit_rows
-from caot.words import Words, beside
+from caot.words import Words, beside, words_in
 
 THINGS = ("door", "window", "gate", "roof", "lock")
 TEXTS = [f"mend the {thing}" for thing in THINGS] * 6
@@ -46,6 +46,15 @@ def test_words_of_one_text_or_of_many_do_not_count() -> None:
     """A name that stands once, and a verb that most texts have."""
     named = [*TEXTS[:-1], f"{TEXTS[-1]} of Bartholomew"]
     assert set(words_of(named).vocabulary) == set(THINGS)
+
+
+def test_words_are_those_of_scikit_learn_but_for_scripts_without_spaces() -> None:
+    """A whole sentence must not count as a word, nor stand in a saved model as one."""
+    text = "Where's the ORDER no. 42 of naïve Zoë, please?"
+    assert words_in(text) == TfidfVectorizer(stop_words="english").build_analyzer()(text)
+    assert words_in("订单还没有到 order") == ["订单", "单还", "还没", "没有", "有到", "order"]
+    words = words_of(["我的订单还没有到", "订单什么时候到", "请退款", "我要退款"] * 3)
+    assert max(map(len, words.vocabulary)) == 2
 
 
 def test_new_texts_are_read_as_the_old_ones_were() -> None:

@@ -60,8 +60,9 @@ class CAOT(TextClusterer):
         Which encoder layers learn: "all", a number of top layers, "none", or "auto", which decides
         by device, number of texts and time budget, and logs what it chose and why.
     augmenter
-        How the two views of a text are made: "auto", a name, an :class:`~caot.augment.Augmenter` or
-        a function of a list of texts; ``fit(views=...)`` takes precedence.
+        How the two views of a text are made: a name, an :class:`~caot.augment.Augmenter`, a
+        function of a list of texts, or "auto": noise on the vectors of a frozen encoder, except in
+        faithful mode, and else the best that needs no download. ``fit(views=...)`` goes before it.
     imbalance
         How uneven the clusters are: "auto", "balanced", "slight", "imbalanced", "severe", or the
         penalty weight ε2 as a number.
@@ -259,7 +260,8 @@ class CAOT(TextClusterer):
     def save_pretrained(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the model: a sentence-transformers folder with the networks and a model card.
 
-        All or nothing: an interrupted save leaves what was there before.
+        The words that count (``words_``) are among it, the texts are not. All or nothing: an
+        interrupted save leaves what was there before.
         """
         check_is_fitted(self)
         persistence.save(self, Path(folder), overwrite=overwrite)

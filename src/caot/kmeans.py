@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import pairwise_distances, pairwise_distances_argmin
+from sklearn.metrics import pairwise_distances_argmin
+from sklearn.metrics.pairwise import euclidean_distances
 
 # Centres settle on this many rows; all restarts on more would cost more than the training.
 SAMPLE_ROWS = 20_000
@@ -87,7 +88,7 @@ def _with_fewer(
     """
     nearest, distances = _two_nearest(rows, centers)
     use = np.bincount(nearest, weights=distances[:, 1] - distances[:, 0], minlength=len(centers))
-    apart = pairwise_distances(centers)
+    apart = euclidean_distances(centers)
     np.fill_diagonal(apart, np.inf)
     gone: list[int] = []
     needed: set[int] = set()
@@ -103,8 +104,11 @@ def _two_nearest(
     rows: NDArray[np.float32], centers: NDArray[np.float32]
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return the nearest centre of each row, and the squared distances of the nearest two."""
-    squared = pairwise_distances(rows, centers, metric="sqeuclidean")
-    return squared.argmin(axis=1), np.partition(squared, 1, axis=1)[:, :2]
+    squared = euclidean_distances(rows, centers, squared=True)
+    every, nearest = np.arange(len(rows)), squared.argmin(axis=1)
+    first = squared[every, nearest]
+    squared[every, nearest] = np.inf
+    return nearest, np.stack([first, squared.min(axis=1)], axis=1)
 
 
 def _settled(rows: NDArray[np.float32], centers: NDArray[np.float32]) -> KMeans:

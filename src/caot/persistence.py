@@ -1,4 +1,4 @@
-"""Saved models: a sentence-transformers folder, the networks in safetensors, settings in JSON."""
+"""Saved models: a sentence-transformers folder, networks and words beside it, no pickle."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from caot.imbalance import Imbalance
 from caot.model_card import model_card
 from caot.training import Networks, TrainingConfig
 from caot.variant import Variant
-from caot.words import Words
+from caot.words import WORDS_FILES, Words
 
 if TYPE_CHECKING:
     from caot.clusterer import TextClusterer
@@ -114,6 +114,9 @@ def load(kind: type[Model], folder: Path, *, device: str | None) -> Model:
     weights, arrays = read_parts(folder / NETWORKS_FILE, _PREFIX)
     shape = TrainingConfig(n_clusters=config["n_clusters"], attention=config["attention"])
     words = Words.load(folder)
+    if words is None and config.get("words", False):
+        msg = f"{folder} is not complete: {' and '.join(WORDS_FILES)} belong to it"
+        raise ModelFormatError(msg)
     networks = Networks(config["width"] + (0 if words is None else words.width), shape)
     networks.load_state_dict(weights)
     place = next(encoder.module.parameters(), torch.empty(0)).device
@@ -135,7 +138,10 @@ def push(model: CAOT, repo_id: str, *, token: str | None, private: bool) -> str:
     api.create_repo(repo_id, private=private, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         _write(model, Path(folder))
-        return str(api.upload_folder(folder_path=folder, repo_id=repo_id))
+        # What an earlier model left there, and this one has not, would be read as a part of it.
+        stale = [FEATURES_FILE, *WORDS_FILES]
+        uploaded = api.upload_folder(folder_path=folder, repo_id=repo_id, delete_patterns=stale)
+        return str(uploaded)
 
 
 def _write(model: CAOT, folder: Path) -> None:
@@ -179,6 +185,7 @@ def _config(model: CAOT) -> dict[str, Any]:
         "n_iter": int(model.n_iter_),
         "temperature": float(model.temperature_),
         "width": int(encoder.width),
+        "words": model.words_ is not None,
         "imbalance": asdict(model.imbalance_),
         "variant": asdict(model.variant or Variant()),
         "parameters": plain_parameters(model),

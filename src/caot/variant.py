@@ -44,7 +44,7 @@ class Variant:
     uniformity_scale
         Multiplies ε2; 0.1 is what the solver of an earlier version of the paper amounts to.
     kmeans_restarts
-        Starts of K-means.
+        Starts of K-means, the best of which is taken, where ``start`` is "kmeans".
     start
         What the first clusters come from: K-means as in the paper, or the graph of neighbours.
     neighbour_weight

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,15 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfVectorizer
 
+from caot.augment.words import is_unspaced
 from caot.neighbours import unit_rows
 
 _WIDTH = 100
 _MAX_WORDS = 50_000
 # A word of a single text connects nothing, one of every other text tells nothing.
 _LEAST_TEXTS, _MOST_TEXTS = 2, 0.5
-_WORDS_FILE, _ARRAYS_FILE = "caot_words.json", "caot_words.safetensors"
+_WORD = re.compile(r"\b\w\w+\b")
+WORDS_FILES = _WORDS_FILE, _ARRAYS_FILE = "caot_words.json", "caot_words.safetensors"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +68,8 @@ class Words:
             return None
         directions = np.eye(weights.shape[1], dtype=np.float32)
         if weights.shape[1] > width:
-            directions = TruncatedSVD(width, random_state=random_state).fit(weights).components_.T
+            found = TruncatedSVD(width, random_state=random_state).fit(weights)
+            directions = np.ascontiguousarray(found.components_.T)  # or each product copies them
         vocabulary = tuple(vectorizer.get_feature_names_out().tolist())
         return cls(vocabulary, vectorizer.idf_.astype(np.float32), directions, float(weight))
 
@@ -124,9 +128,25 @@ def beside(
 
 def _vectorizer(**settings: Any) -> TfidfVectorizer:  # noqa: ANN401 - as scikit-learn's
     """Return what weighs words, the same way in fitting and in prediction."""
-    return TfidfVectorizer(
-        stop_words="english",  # without effect on other languages
-        sublinear_tf=True,
-        dtype=np.float32,
-        **settings,
-    )
+    return TfidfVectorizer(analyzer=words_in, sublinear_tf=True, dtype=np.float32, **settings)
+
+
+def words_in(text: str) -> list[str]:
+    """Return the words of a text that may count: of two letters at least, no English stop words.
+
+    A run of a script without spaces is no word: every two letters that follow one another are.
+
+    Examples
+    --------
+    >>> words_in("Where is my order?")
+    ['order']
+    >>> words_in("我的订单")
+    ['我的', '的订', '订单']
+    """
+    found: list[str] = []
+    for word in _WORD.findall(text.lower()):
+        if is_unspaced(word):
+            found += [word[at : at + 2] for at in range(len(word) - 1)]
+        elif word not in ENGLISH_STOP_WORDS:  # which other languages hardly have
+            found.append(word)
+    return found

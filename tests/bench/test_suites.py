@@ -34,6 +34,12 @@ def test_suites_share_cells():
     assert len(shared) == 9  # three sets and seeds, complete
 
 
+def test_noise_on_vectors_is_left_to_frozen_encoders():
+    cells = [cell for budget in BUDGETS for cell in SUITES["contributions"].at(budget)]
+    assert {cell.finetune for cell in cells if cell.variant == "noise-views"} == {"none"}
+    assert {cell.finetune for cell in cells if cell.variant == "without-words"} > {"none"}
+
+
 def test_choosing_from_suites():
     cells = suite_cells(
         ["main", "ablations"], "frozen", [0], data=["tweet", "stackoverflow"], methods=["caot"]

@@ -241,7 +241,9 @@ def _effort(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
 
 
 def _contributions(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
-    return _default(effort, seeds, DEVELOPMENT, ("full", *ADDITIONS))
+    left_out = () if effort.finetune == "none" else ("noise-views",)  # vectors would not stay
+    additions = [name for name in ADDITIONS if name not in left_out]
+    return _default(effort, seeds, DEVELOPMENT, ("full", *additions))
 
 
 def _long_texts(effort: Effort, seeds: Sequence[int]) -> list[Cell]:

@@ -54,7 +54,8 @@ class StepDone:
     """The M-step of an iteration: the losses before the update; NaN where one has no part.
 
     ``features``, called while the event is told, returns Z of a view of all samples by the encoder
-    and the network as they are now, (n, 128); view 0 is the samples themselves.
+    and the network as they are now, (n, 128); view 0 is the samples themselves, and the only one
+    that can be had where noise makes the views.
     """
 
     iteration: int
