@@ -100,7 +100,7 @@ def test_damaged_backend_is_refused(fitted, folder, texts, monkeypatch, caplog):
     assert found.encoder is fitted.encoder_
     assert (found.agreement, found.speed_ratio) == (1, 1)
     (trial,) = found.trials
-    assert trial.agreement < 0.97
+    assert trial.agreement < 0.9
     assert not trial.accepted
     (record,) = [r for r in caplog.records if r.levelno == logging.WARNING]
     assert "prediction stays on torch. onnx: " in record.message

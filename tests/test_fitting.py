@@ -90,7 +90,7 @@ def test_default_mode_has_budgets_that_fit_what_learns(
 ) -> None:
     config = plan(finetune=finetune).config
     assert config.schedule.max_iter == max_iter
-    assert config.schedule.warmup_iter == round(0.3 * max_iter)
+    assert config.schedule.warmup_iter == (300 if finetune == "none" else 0)
     assert config.objective.learning_rate_encoder == rate
     assert config.predict_in_evaluation
     assert isinstance(config.transport, ConsistentTransport)

@@ -115,7 +115,7 @@ def test_what_was_written_is_read_again():
         ("faithful", False, 2000, 600),
         ("faithful", True, 2000, 600),
         ("default", True, 1000, 300),
-        ("default", False, 400, 120),
+        ("default", False, 400, 0),
     ],
 )
 def test_schedules_by_default(mode, frozen, max_iter, warmup_iter):

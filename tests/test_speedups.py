@@ -35,7 +35,8 @@ def encoder() -> TransformerEncoder:
 
 
 def fit(encoder: TransformerEncoder, **changes: Any) -> CAOT:
-    steady = {"learning_rate": 5e-3, "max_iter": 6, **changes}  # few steps: rounding grows
+    # Few steps: rounding grows.
+    steady = {"learning_rate": 5e-3, "max_iter": 6, "warmup_iter": 2, **changes}
     return quick_text(encoder=encoder, **steady).fit(TEXTS, views=VIEWS)
 
 

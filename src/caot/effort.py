@@ -71,11 +71,11 @@ class Workload:
         # Two views forwards and backwards, the original forwards.
         each = (2 * _WITH_GRADIENT + 1) * n_top
         once = 3 * lower if n_top else lower  # noise on vectors makes views without encoding
-        if n_top:  # K-means before training and after its warm-up, labels at the end
+        if n_top:  # vectors for the first clusters and for the head start, labels at the end
             once += 2 * n_top + self.n_layers
         if n_top and not self.keeps_lower:
             each += 3 * lower
-            once -= lower  # of three views, less those for K-means twice
+            once -= lower  # of three views, less those for the first two
         passes = once * self.n_texts + each * n_iter * min(self.batch_size, self.n_texts)
         tokens_a_text = self.n_tokens / max(1, self.n_texts)
         return 2 * self.layer_size * tokens_a_text * passes / self.rate

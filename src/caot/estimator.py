@@ -69,8 +69,9 @@ class CAOT(TextClusterer):
     mode
         "default", or "faithful": the paper as printed.
     max_iter, warmup_iter
-        Iterations, and how many of them are warm-up (30 % by default). By default 2,000 in faithful
-        mode, 1,000 for a frozen encoder, 200 to 400 by the number of texts for one that learns.
+        Iterations, and how many of them are warm-up. By default 2,000 in faithful mode, 1,000 for a
+        frozen encoder, 200 to 400 by the number of texts for one that learns; 30 % of them are
+        warm-up, but none in the default mode for an encoder that learns.
     patience
         Training ends early when the pseudo-labels and the transport's objective have stood still
         for so many iterations; 0 never ends early, None is 100, 150 for a

@@ -188,7 +188,9 @@ class FitSettings(PreparationSettings):
         max_iter = n_iter or self.iterations(frozen=frozen, n_samples=n_samples)
         warmup_iter = self.warmup_iter
         if warmup_iter is None:
-            warmup_iter = round(_WARMUP_SHARE * max_iter)
+            # The default mode's first clusters know words: contrast alone does not better them.
+            has_warmup = self.is_faithful or frozen
+            warmup_iter = round(_WARMUP_SHARE * max_iter) if has_warmup else 0
         return Schedule(max_iter, warmup_iter, self.open_choices.head_iter, self.batch_size)
 
     def objective(self, layers: Layers) -> Objective:

@@ -107,7 +107,9 @@ def contributions_section(results: Results) -> Section:
         rows.append([VARIANTS[name].title, *(shown(results, cell) for cell in cells)])
     words = (
         "The default mode with a frozen encoder, each of its additions to the paper left out in "
-        "turn, on the three sets whose labels were looked at when they were chosen. "
+        "turn, on the three sets whose labels were looked at when they were chosen. Views are "
+        "the published or substituted texts of all records but in the last row, whose views are "
+        "noise, as `CAOT` makes them behind a frozen encoder if none are given. "
         "`caot bench run contributions`."
     )
     table = Table(["accuracy", *map(short_name, sets)], rows)
