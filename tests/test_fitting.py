@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from caot.encoders import Rows, TransformerEncoder
 from caot.fitting import FitPlan
 from caot.inputs import read_inputs
 from caot.settings import FitSettings
+from caot.start import Beginning
 from caot.training import Schedule
 from caot.transport import AdaptiveTransport, BalancedTransport, ConsistentTransport, Prediction
 from tests.estimator_corpus import corpus, model_folder, vectors
@@ -163,6 +165,28 @@ def test_variants_reach_the_trainer() -> None:
     assert transport.uniformity == pytest.approx(0.5)
     assert (config.attention, config.predict_in_evaluation) == ("transformer", False)
     assert (config.schedule.head_iter, config.start.restarts) == (11, 3)
+
+
+# Words
+
+
+def test_words_count_only_if_the_first_clusters_are_clearly_better_with_them(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "caot")
+    helped = plan()
+    assert helped.words is not None
+    assert "words count beside the embeddings (modularity 0." in caplog.text
+    monkeypatch.setattr(Beginning, "is_clearly_better_than", lambda _self, _other: False)
+    made = plan()
+    assert (made.words, made.data.words) == (None, None)
+    assert made.vectors is made.prepared.vectors
+    assert "words do not count beside the embeddings" in caplog.text
+    without = plan(variant=Variant(word_weight=0.0))
+    np.testing.assert_array_equal(made.beginning.clusters, without.beginning.clusters)
+    # Whoever gives a weight, or the paper's start, is not asked.
+    assert plan(variant=Variant(word_weight=0.5)).words is not None
+    assert plan(variant=Variant(start="kmeans")).words is not None
 
 
 # Views

@@ -83,15 +83,17 @@ class FitPlan:
         prepared = prepare(settings, loaded, choice.layers, given, n_iter=schedule.max_iter)
         words = _words(settings, inputs)
         said = None if words is None else _words_of_views(words, prepared)
-        data = replace(prepared.data, words=said)
         vectors = beside(prepared.vectors, None if said is None else said[0])
-        beginning = begin(
-            vectors,
-            n_clusters,
-            settings.start,
-            with_neighbours=settings.neighbour_weight > 0,
-            random_state=int(settings.random_state),
-        )
+        beginning = _begin(settings, n_clusters, vectors)
+        if said is not None and settings.asks_whether_words_help:
+            without = _begin(settings, n_clusters, prepared.vectors)
+            helps = beginning.is_clearly_better_than(without)
+            told = "words %s beside the embeddings (modularity %.3f with them, %.3f without)"
+            verb = "count" if helps else "do not count"
+            logger.info(told, verb, beginning.modularity, without.modularity)
+            if not helps:
+                words, said, vectors, beginning = None, None, prepared.vectors, without
+        data = replace(prepared.data, words=said)
         imbalance = _look_at_sizes(settings, n_clusters, beginning.clusters)
         config = settings.config(
             n_clusters,
@@ -164,6 +166,17 @@ class FitPlan:
         how = f"{data.noise} {data.mixed_precision} {len(parameters)} {words}"
         content.update(f"{how} {self.prepared.encoder.fingerprint}".encode())
         return content.hexdigest()
+
+
+def _begin(settings: FitSettings, n_clusters: int, vectors: Embeddings) -> Beginning:
+    """Return first clusters and neighbours as the settings want them."""
+    return begin(
+        vectors,
+        n_clusters,
+        settings.start,
+        with_neighbours=settings.neighbour_weight > 0,
+        random_state=int(settings.random_state),
+    )
 
 
 def _words(settings: FitSettings, inputs: Inputs) -> Words | None:

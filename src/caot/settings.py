@@ -150,6 +150,11 @@ class FitSettings(PreparationSettings):
         return self._unless_faithful(self.open_choices.word_weight, _WORD_WEIGHT)
 
     @property
+    def asks_whether_words_help(self) -> bool:
+        """Whether words count only if the first clusters are better with them."""
+        return self.open_choices.word_weight is None and self.start.kind == "neighbours"
+
+    @property
     def neighbour_weight(self) -> float:
         """How much the neighbours' pseudo-labels count in the transport (Eq. 35)."""
         return self._unless_faithful(self.open_choices.neighbour_weight, _NEIGHBOUR_WEIGHT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -23,6 +24,8 @@ StartKind: TypeAlias = Literal["kmeans", "neighbours"]
 LINKED_ROWS = 8_000
 # By so much more modularity linkage must win: it may find one great cluster and scattered texts.
 _CLEARLY = 0.02
+# By so much more modularity words must win: those that all topics share only blur them.
+_BETTER = 0.01
 _ROWS_AT_ONCE = 512
 
 
@@ -51,11 +54,17 @@ class StartSettings:
 class Beginning:
     """What training begins with: first clusters of n samples, (n,), and their neighbours, if any.
 
-    Clusters are numbered 0 .. k - 1.
+    Clusters are numbered 0 .. k - 1. ``modularity`` tells how well they cut the graph of neighbours
+    (Eq. 34); NaN where they were found without asking it.
     """
 
     clusters: NDArray[np.int64]
     neighbours: Neighbours | None
+    modularity: float = math.nan
+
+    def is_clearly_better_than(self, other: Beginning) -> bool:
+        """Tell whether the clusters cut their graph better, by more than chance may."""
+        return not self.modularity < other.modularity + _BETTER
 
 
 def begin(
@@ -94,7 +103,9 @@ def begin(
         link_fit,
         round_fit,
     )
-    return Beginning(linked if use_linkage else rounded, neighbours)
+    if use_linkage:
+        return Beginning(linked, neighbours, link_fit)
+    return Beginning(rounded, neighbours, round_fit)
 
 
 def average_linkage(

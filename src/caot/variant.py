@@ -51,7 +51,8 @@ class Variant:
         How much the neighbours' pseudo-labels count in the transport; 0 in faithful mode.
     word_weight
         How much the words of the texts count beside the embeddings: for the first clusters, for
-        who is whose neighbour, and for the networks; 0 in faithful mode, and for vectors.
+        who is whose neighbour, and for the networks; 0 in faithful mode, and for vectors. None in
+        the default mode is 0.5 if the first clusters are clearly better with words, else 0.
     """
 
     pseudo_labels: Literal["consistent", "adaptive", "balanced", "prediction"] = "consistent"

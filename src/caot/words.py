@@ -19,10 +19,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfVectorizer
 from caot.augment.words import is_unspaced
 from caot.neighbours import unit_rows
 
-WIDTH = 100
-# The power of its singular value that a direction is emphasised by, beyond what TF-IDF gives it:
-# with 2, texts are compared after one pass of smoothing over those that share words with them.
-EMPHASIS = 2
+_WIDTH = 100
 _MAX_WORDS = 50_000
 # A word of a single text connects nothing, one of every other text tells nothing.
 _LEAST_TEXTS, _MOST_TEXTS = 2, 0.5
@@ -41,8 +38,7 @@ class Words:
     rarity
         (V,), their inverse document frequency.
     directions
-        (V, w): the leading singular vectors of TF-IDF, each as long as the square of its singular
-        value, the first of length 1; or the words themselves where they are few.
+        (V, w): the leading singular vectors of TF-IDF, or the words themselves where they are few.
     weight
         The length of a text's vector, where an embedding has 1.
 
@@ -62,7 +58,7 @@ class Words:
 
     @classmethod
     def of(
-        cls, texts: Sequence[str], weight: float, width: int = WIDTH, *, random_state: int = 0
+        cls, texts: Sequence[str], weight: float, width: int = _WIDTH, *, random_state: int = 0
     ) -> Self | None:
         """Learn words from texts; None if no word counts, as in very few texts."""
         vectorizer = _vectorizer(min_df=_LEAST_TEXTS, max_df=_MOST_TEXTS, max_features=_MAX_WORDS)
@@ -73,8 +69,7 @@ class Words:
         directions = np.eye(weights.shape[1], dtype=np.float32)
         if weights.shape[1] > width:
             found = TruncatedSVD(width, random_state=random_state).fit(weights)
-            length = (found.singular_values_ / found.singular_values_[0]) ** EMPHASIS
-            directions = np.ascontiguousarray(found.components_.T * length, dtype=np.float32)
+            directions = np.ascontiguousarray(found.components_.T)  # or each product copies them
         vocabulary = tuple(vectorizer.get_feature_names_out().tolist())
         return cls(vocabulary, vectorizer.idf_.astype(np.float32), directions, float(weight))
 

@@ -18,7 +18,6 @@ from caot.effort import Layers
 from caot.estimator import CAOT
 from caot.settings import FitSettings
 from caot.training import Callback, TrainingConfig
-from caot.words import EMPHASIS, WIDTH
 
 _STAND_IN_SAMPLES = 10_000
 # Settings of methods that came after the first records, as they are where nothing is asked for.
@@ -171,7 +170,7 @@ def deciding_settings(estimator: Estimator) -> dict[str, Any]:
     }
     settings = FitSettings.of(estimator.get_params(deep=False))
     if settings.word_weight > 0:
-        given["words"] = {"weight": settings.word_weight, "width": WIDTH, "emphasis": EMPHASIS}
+        given["words"] = settings.word_weight
     return given | {"training": _unlike_the_paper(estimator.n_clusters, settings)}
 
 
