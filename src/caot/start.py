@@ -64,7 +64,7 @@ class Beginning:
 
     def is_clearly_better_than(self, other: Beginning) -> bool:
         """Tell whether the clusters cut their graph better, by more than chance may."""
-        return not self.modularity < other.modularity + _BETTER
+        return self.modularity >= other.modularity + _BETTER
 
 
 def begin(
