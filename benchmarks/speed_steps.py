@@ -188,7 +188,7 @@ def settled_networks(plan: FitPlan, n_iter: int) -> Networks:
         Features(plan.prepared.encoder.width),
         plan.data,
         replace(plan.config, schedule=few),
-        beginning=plan.beginning,
+        beginning=plan.reading.beginning,
     )
     trainer.run()
     return trainer.networks
@@ -202,7 +202,7 @@ def our_contender(plan: FitPlan, networks: Networks) -> Contender:
         plan.data,
         replace(plan.config, transport=timed.as_transport()),
         plan.prepared.parameters,
-        beginning=plan.beginning,
+        beginning=plan.reading.beginning,
     )
     trainer.networks.load_state_dict(networks.state_dict())
     trainer.iteration = plan.config.schedule.bounds(Stage.INTERACTIVE)[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from caot.encoders import Rows, TransformerEncoder
 from caot.fitting import FitPlan
 from caot.inputs import read_inputs
 from caot.settings import FitSettings
-from caot.start import Beginning
 from caot.training import Schedule
 from caot.transport import AdaptiveTransport, BalancedTransport, ConsistentTransport, Prediction
 from tests.estimator_corpus import corpus, model_folder, vectors
@@ -101,7 +99,7 @@ def test_default_mode_has_budgets_that_fit_what_learns(
 
 def test_default_mode_scales_embeddings_to_a_mean_square_of_one() -> None:
     made = plan()
-    scaled = made.config.embedding_scale * made.vectors
+    scaled = made.config.embedding_scale * made.reading.vectors
     assert float(np.square(scaled).mean()) == pytest.approx(1.0, rel=1e-5)
     zeros_but_one = np.zeros((3, 4), dtype=np.float32)
     zeros_but_one[1:, 0] = [1e-20, 2e-20]
@@ -167,28 +165,6 @@ def test_variants_reach_the_trainer() -> None:
     assert (config.schedule.head_iter, config.start.restarts) == (11, 3)
 
 
-# Words
-
-
-def test_words_count_only_if_the_first_clusters_are_clearly_better_with_them(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO, "caot")
-    helped = plan()
-    assert helped.words is not None
-    assert "words count beside the embeddings (modularity 0." in caplog.text
-    monkeypatch.setattr(Beginning, "is_clearly_better_than", lambda _self, _other: False)
-    made = plan()
-    assert (made.words, made.data.words) == (None, None)
-    assert made.vectors is made.prepared.vectors
-    assert "words do not count beside the embeddings" in caplog.text
-    without = plan(variant=Variant(word_weight=0.0))
-    np.testing.assert_array_equal(made.beginning.clusters, without.beginning.clusters)
-    # Whoever gives a weight, or the paper's start, is not asked.
-    assert plan(variant=Variant(word_weight=0.5)).words is not None
-    assert plan(variant=Variant(start="kmeans")).words is not None
-
-
 # Views
 
 
@@ -202,7 +178,7 @@ def test_the_automatic_views_behind_a_frozen_encoder_are_noise_on_vectors_and_wo
     first, second = data.encode_views(encoder, rows, generator)
     assert first.shape == second.shape == (len(data), data.width(encoder))
     for one in (first, second):
-        differ = (one.numpy() != made.vectors[rows]).any(axis=0)
+        differ = (one.numpy() != made.reading.vectors[rows]).any(axis=0)
         assert differ[: encoder.width].any()
         assert differ[encoder.width :].any()
     assert not torch.equal(first, second)

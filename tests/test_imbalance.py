@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from caot.imbalance import Imbalance, check_imbalance, resolve_imbalance
-from caot.transport import IMBALANCE_LEVELS
+from caot.transport import IMBALANCE_LEVELS, gentle_uniformity
 
 EVEN = np.repeat(np.arange(4), 25)
 SEVERE = np.repeat(np.arange(4), [60, 20, 10, 10])  # CV = √425 / 25
@@ -68,6 +68,24 @@ def test_the_floor_raises_what_would_collapse():
     assert found.level == "severe"
     assert resolve("auto").uniformity == 100.0  # above it already
     assert resolve("severe", consistency=0.1).uniformity == 0.03  # nothing to fear
+
+
+@pytest.mark.parametrize("sizes", [[35, 25, 25, 15], [40, 25, 25, 10], [48, 26, 26, 0]])
+def test_a_gentle_penalty_depends_on_the_number_of_clusters_alone(sizes):
+    settings = {"n_clusters": 4, "epsilon": 1.0, "penalty": "gentle"}
+    labels = np.repeat(np.arange(4), sizes)
+    free = resolve_imbalance("auto", start=labels, consistency=0.1, use_floor=True, **settings)
+    assert free.uniformity == gentle_uniformity(4) == 0.5  # Eq. 37: 2 / k
+    held = resolve_imbalance("auto", start=labels, consistency=25.0, use_floor=True, **settings)
+    assert held.uniformity == held.floor == pytest.approx(FLOOR)
+
+
+def test_even_clusters_and_levels_that_are_named_have_the_papers_penalty():
+    settings = {"n_clusters": 4, "epsilon": 1.0, "consistency": 0.1, "penalty": "gentle"}
+    even = resolve_imbalance("auto", start=EVEN, use_floor=False, **settings)
+    assert (even.uniformity, even.level) == (100.0, "balanced")
+    named = resolve_imbalance("severe", start=SEVERE, use_floor=False, **settings)
+    assert named.uniformity == 0.03
 
 
 @pytest.mark.parametrize("level", list(IMBALANCE_LEVELS))

@@ -179,7 +179,9 @@ def test_a_transport_for_each_kind_of_pseudo_labels(mode, scheme):
 
 
 def test_the_consistent_transport_of_each_mode():
-    assert FitSettings(**WEIGHTS).transport(3.0) == ConsistentTransport(0.5, 3.0, 7.0)
+    assert FitSettings(**WEIGHTS).transport(3.0) == ConsistentTransport(
+        0.5, 3.0, 7.0, inner_tol=1e-6
+    )
     as_printed = ConsistentTransport(
         0.5,
         3.0,
@@ -195,9 +197,16 @@ def test_the_consistent_transport_of_each_mode():
 
 def test_a_variant_overrules_the_mode():
     joint = FitSettings(mode="faithful", variant=Variant(scheme="joint"), **WEIGHTS).transport(3.0)
-    assert joint == ConsistentTransport(0.5, 3.0, 7.0)
+    assert joint == ConsistentTransport(0.5, 3.0, 7.0, inner_tol=1e-6)
     alternating = FitSettings(variant=Variant(scheme="alternating"), **WEIGHTS).transport(3.0)
     assert (alternating.scheme, alternating.inner_tol) == ("alternating", 0.0)
+
+
+def test_the_penalty_of_each_mode():
+    assert FitSettings().penalty == "gentle"
+    assert FitSettings(mode="faithful").penalty == "printed"
+    assert FitSettings(variant=Variant(penalty="printed")).penalty == "printed"
+    assert FitSettings(mode="faithful", variant=Variant(penalty="gentle")).penalty == "gentle"
 
 
 def config(mode="default", *, frozen=True, patience=None, **changes):
@@ -223,7 +232,7 @@ def test_a_config_holds_what_it_was_given():
     assert (found.n_clusters, found.random_state) == (4, 9)
     assert (found.schedule, found.transport) == (
         Schedule(10, 3),
-        ConsistentTransport(0.5, 3.0, 7.0),
+        ConsistentTransport(0.5, 3.0, 7.0, inner_tol=1e-6),
     )
     assert found.objective.contrast_weight == 2.0
     assert (found.attention, found.start.restarts) == ("transformer", 3)

@@ -90,13 +90,6 @@ def test_a_beginning_knows_how_well_it_cuts_the_graph() -> None:
     assert np.isnan(begin_with(vectors, 4, StartSettings(), with_neighbours=True).modularity)
 
 
-@pytest.mark.parametrize(("ahead", "better"), [(-0.1, False), (0.009, False), (0.02, True)])
-def test_clearly_better_is_by_a_margin(ahead: float, better: bool) -> None:
-    clusters = np.zeros(3, dtype=np.int64)
-    usual, other = Beginning(clusters, None, 0.6), Beginning(clusters, None, 0.6 + ahead)
-    assert other.is_clearly_better_than(usual) is better
-
-
 def test_neighbours_are_found_where_they_are_needed() -> None:
     vectors, _ = blobs([60, 60])
     assert begin_with(vectors, 2, StartSettings()).neighbours is None

@@ -42,6 +42,26 @@ def test_the_leading_singular_vectors_where_words_are_many() -> None:
     )
 
 
+def test_emphasis_is_by_the_square_of_the_singular_values() -> None:
+    """Gate stands in twice as many texts as any other thing, and says twice as much or more."""
+    texts = [*TEXTS, *["mend the gate"] * 6]
+    words = words_of(texts)
+    lengths = np.linalg.norm(words.emphasised(texts).directions, axis=0)
+    strength = np.linalg.norm(
+        TfidfVectorizer(vocabulary=words.vocabulary).fit_transform(texts).toarray(), axis=0
+    )
+    np.testing.assert_allclose(lengths, (strength / strength.max()) ** 2, rtol=1e-5)
+    assert lengths.argmax() == words.vocabulary.index("gate")
+    assert sorted(lengths)[-2] == pytest.approx(0.5)
+
+
+def test_emphasised_vectors_are_as_long_as_the_plain_ones() -> None:
+    texts = [f"{text} {number % 7}7" for number, text in enumerate(TEXTS)]
+    words = words_of(texts, weight=0.5).emphasised(texts)
+    np.testing.assert_allclose(np.linalg.norm(words.vectors(texts), axis=1), 0.5, rtol=1e-5)
+    assert words.directions.dtype == np.float32
+
+
 def test_words_of_one_text_or_of_many_do_not_count() -> None:
     """A name that stands once, and a verb that most texts have."""
     named = [*TEXTS[:-1], f"{TEXTS[-1]} of Bartholomew"]

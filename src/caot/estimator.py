@@ -245,7 +245,7 @@ class CAOT(TextClusterer):
                 checkpoint_every=checkpoint_every,
             )
             embeddings = plan.prepared.final_embeddings()
-        self._take(plan.prepared.encoder, plan.words, outcome.networks, outcome.imbalance)
+        self._take(plan.prepared.encoder, plan.reading.words, outcome.networks, outcome.imbalance)
         self.history_: History = outcome.history
         self.n_iter_ = outcome.n_iter
         self.n_iter_saved_ = outcome.n_saved
@@ -316,7 +316,7 @@ class CAOT(TextClusterer):
         with torch.no_grad():
             chosen = torch.tensor(network_input(self, embeddings[asked], values), device=device)
             log_prob = self.networks_.predict(chosen).cpu().numpy()
-        before = np.asarray(plan.vectors[rows])
+        before = np.asarray(plan.reading.vectors[rows])
         return neighbour_temperature(log_prob, before, random_state=self.random_state)
 
     def _warn_about(self, reason: EndReason) -> None:

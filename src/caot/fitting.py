@@ -18,8 +18,8 @@ from caot.imbalance import Imbalance, resolve_imbalance
 from caot.inputs import Inputs, check_views, require_distinct
 from caot.preparation import Embeddings, Preparation, choose_layers, load, prepare
 from caot.progress import ProgressBar
+from caot.reading import Reading, read
 from caot.settings import FitSettings
-from caot.start import Beginning, begin
 from caot.training import (
     Callback,
     EndReason,
@@ -30,7 +30,6 @@ from caot.training import (
     TrainingConfig,
     TrainingData,
 )
-from caot.words import Words, beside
 
 logger = logging.getLogger("caot")
 
@@ -49,18 +48,12 @@ class FitOutcome:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitPlan:
-    """A run that is ready: inputs prepared, first clusters found, settings made.
-
-    ``words`` are those of the texts, if they count; ``vectors`` is V(0) before training.
-    """
+    """A run that is ready: inputs prepared and read, first clusters found, settings made."""
 
     prepared: Preparation
     config: TrainingConfig
     imbalance: Imbalance
-    words: Words | None
-    data: TrainingData
-    vectors: Embeddings
-    beginning: Beginning
+    reading: Reading
     verbose: int
 
     @classmethod
@@ -81,29 +74,21 @@ class FitPlan:
             frozen=choice.layers == "none", n_samples=len(inputs.filled), n_iter=choice.n_iter
         )
         prepared = prepare(settings, loaded, choice.layers, given, n_iter=schedule.max_iter)
-        words = _words(settings, inputs)
-        said = None if words is None else _words_of_views(words, prepared)
-        vectors = beside(prepared.vectors, None if said is None else said[0])
-        beginning = _begin(settings, n_clusters, vectors)
-        if said is not None and settings.asks_whether_words_help:
-            without = _begin(settings, n_clusters, prepared.vectors)
-            helps = beginning.is_clearly_better_than(without)
-            told = "words %s beside the embeddings (modularity %.3f with them, %.3f without)"
-            verb = "count" if helps else "do not count"
-            logger.info(told, verb, beginning.modularity, without.modularity)
-            if not helps:
-                words, said, vectors, beginning = None, None, prepared.vectors, without
-        data = replace(prepared.data, words=said)
-        imbalance = _look_at_sizes(settings, n_clusters, beginning.clusters)
+        reading = read(settings, prepared, n_clusters)
+        imbalance = _look_at_sizes(settings, n_clusters, reading.beginning.clusters)
         config = settings.config(
             n_clusters,
             schedule,
             layers=choice.layers,
             uniformity=imbalance.uniformity,
-            embedding_scale=_unit_scale(vectors),
+            embedding_scale=_unit_scale(reading.vectors),
         )
-        verbose = settings.verbose
-        return cls(prepared, config, imbalance, words, data, vectors, beginning, verbose)
+        return cls(prepared, config, imbalance, reading, settings.verbose)
+
+    @property
+    def data(self) -> TrainingData:
+        """What is learned from: the inputs and their views, with their words where those count."""
+        return replace(self.prepared.data, words=self.reading.words_of_views)
 
     def run(
         self,
@@ -124,7 +109,7 @@ class FitPlan:
             self.config,
             self.prepared.parameters,
             observers,
-            beginning=self.beginning,
+            beginning=self.reading.beginning,
         )
         try:
             if checkpoint is None:
@@ -159,39 +144,13 @@ class FitPlan:
     def _identity(self) -> str:
         """Return a hash of all that decides the result."""
         content = hashlib.sha256(json.dumps(self.config.as_dict(), sort_keys=True).encode())
-        data, parameters = self.data, self.prepared.parameters
+        data, parameters, words = self.data, self.prepared.parameters, self.reading.words
         for part in (data.original, data.first, data.second):
             content.update(b"-" if part is None else part.digest().encode())
-        words = "" if self.words is None else self.words.digest()
-        how = f"{data.noise} {data.mixed_precision} {len(parameters)} {words}"
+        said = "" if words is None else words.digest()
+        how = f"{data.noise} {data.mixed_precision} {len(parameters)} {said}"
         content.update(f"{how} {self.prepared.encoder.fingerprint}".encode())
         return content.hexdigest()
-
-
-def _begin(settings: FitSettings, n_clusters: int, vectors: Embeddings) -> Beginning:
-    """Return first clusters and neighbours as the settings want them."""
-    return begin(
-        vectors,
-        n_clusters,
-        settings.start,
-        with_neighbours=settings.neighbour_weight > 0,
-        random_state=int(settings.random_state),
-    )
-
-
-def _words(settings: FitSettings, inputs: Inputs) -> Words | None:
-    """Return the words of the texts, if they count."""
-    if inputs.is_vectors or settings.word_weight == 0:
-        return None
-    texts = [inputs.values[row] for row in inputs.filled]
-    return Words.of(texts, settings.word_weight, random_state=int(settings.random_state))
-
-
-def _words_of_views(words: Words, prepared: Preparation) -> tuple[Embeddings, ...]:
-    """Return the vectors of the words of the inputs that are not empty, and of their views."""
-    inputs = prepared.inputs
-    parts = (inputs.values, *(prepared.views or ()))
-    return tuple(words.vectors([part[row] for row in inputs.filled]) for part in parts)
 
 
 def _look_at_sizes(settings: FitSettings, n_clusters: int, start: NDArray[np.int64]) -> Imbalance:
@@ -202,6 +161,7 @@ def _look_at_sizes(settings: FitSettings, n_clusters: int, start: NDArray[np.int
         n_clusters=n_clusters,
         epsilon=settings.epsilon,
         consistency=settings.consistency,
+        penalty=settings.penalty,
         use_floor=not settings.is_faithful,
         scale=settings.open_choices.uniformity_scale,
     )

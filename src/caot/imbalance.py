@@ -1,4 +1,4 @@
-"""How uneven the clusters are taken to be, and the penalty weight that follows (Eqs. 13 to 15)."""
+"""How uneven the clusters are taken to be, and the penalty weight that follows (Eqs. 13-15, 37)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from caot.transport import (
     IMBALANCE_LEVELS,
     collapse_floor,
     effective_imbalance,
+    gentle_uniformity,
     imbalance_level,
 )
 
+PenaltyKind: TypeAlias = Literal["printed", "gentle"]
 ImbalanceSpec: TypeAlias = Literal["auto", "balanced", "slight", "imbalanced", "severe"] | float
 
 
@@ -74,6 +76,7 @@ def resolve_imbalance(
     epsilon: float,
     consistency: float,
     use_floor: bool,
+    penalty: PenaltyKind = "printed",
     scale: float = 1.0,
 ) -> Imbalance:
     """Return the penalty weight that ``spec`` means for these data.
@@ -89,6 +92,9 @@ def resolve_imbalance(
         k, ε1 and ε3, which decide the floor.
     use_floor
         Whether ε2 is raised to the floor; not in faithful mode.
+    penalty
+        What an estimate of uneven clusters leads to: the paper's value for their level, or a gentle
+        one, which lets the data say how uneven. Levels that are named have the paper's.
     scale
         Multiplies ε2 (see :class:`~caot.Variant`).
     """
@@ -97,4 +103,7 @@ def resolve_imbalance(
         return Imbalance(scale * float(spec), None, None, floor)
     coefficient = effective_imbalance(start, n_clusters) if spec == "auto" else None
     level = spec if coefficient is None else imbalance_level(coefficient)
-    return Imbalance(max(scale * IMBALANCE_LEVELS[level], floor), level, coefficient, floor)
+    weight = IMBALANCE_LEVELS[level]
+    if spec == "auto" and penalty == "gentle" and level != "balanced":
+        weight = gentle_uniformity(n_clusters)
+    return Imbalance(max(scale * weight, floor), level, coefficient, floor)

@@ -11,7 +11,7 @@ from caot.augment import Augmenter, check_augmenter
 from caot.checks import check_device, check_finetune, require_choice, require_integer
 from caot.effort import Layers
 from caot.encoders import Encoder
-from caot.imbalance import ImbalanceSpec, check_imbalance
+from caot.imbalance import ImbalanceSpec, PenaltyKind, check_imbalance
 from caot.inputs import EMPTY_OWN
 from caot.plain import plain
 from caot.quantities import n_bytes, seconds
@@ -34,6 +34,8 @@ OnEmpty: TypeAlias = Literal["error", "own-cluster"]
 EncoderSpec: TypeAlias = str | os.PathLike[str] | Encoder
 AugmenterSpec: TypeAlias = str | Augmenter | Callable[[list[str]], object]
 
+# Raised when the default mode, its settings as they were, may find other clusters than before.
+DEFAULT_MODE = 2
 _FAITHFUL_ITER = 2000
 _FROZEN_ITER = 1000
 # The paper's warm-up is 600 of 2,000 iterations; other budgets keep the share.
@@ -43,6 +45,8 @@ _PATIENCE = 100
 _NEIGHBOUR_WEIGHT = 20.0
 _WORD_WEIGHT = 0.5
 _PATIENCE_FROZEN = 150  # cheap iterations: no hurry
+# How well masses fit in training: no label hangs on more digits, and each costs a Newton step.
+_INNER_TOL = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +159,11 @@ class FitSettings(PreparationSettings):
         return self.open_choices.word_weight is None and self.start.kind == "neighbours"
 
     @property
+    def penalty(self) -> PenaltyKind:
+        """Which rule finds the penalty weight ε2 (Eqs. 15 and 37)."""
+        return self.open_choices.penalty or ("printed" if self.is_faithful else "gentle")
+
+    @property
     def neighbour_weight(self) -> float:
         """How much the neighbours' pseudo-labels count in the transport (Eq. 35)."""
         return self._unless_faithful(self.open_choices.neighbour_weight, _NEIGHBOUR_WEIGHT)
@@ -228,7 +237,9 @@ class FitSettings(PreparationSettings):
             return ConsistentTransport(
                 epsilon, uniformity, self.consistency, scheme=scheme, outer_tol=0.0, inner_tol=0.0
             )
-        return ConsistentTransport(epsilon, uniformity, self.consistency, scheme=scheme)
+        return ConsistentTransport(
+            epsilon, uniformity, self.consistency, scheme=scheme, inner_tol=_INNER_TOL
+        )
 
     def stopping(self, *, frozen: bool) -> Stopping:
         """Return when training may end before its last iteration."""

@@ -24,8 +24,6 @@ StartKind: TypeAlias = Literal["kmeans", "neighbours"]
 LINKED_ROWS = 8_000
 # By so much more modularity linkage must win: it may find one great cluster and scattered texts.
 _CLEARLY = 0.02
-# By so much more modularity words must win: those that all topics share only blur them.
-_BETTER = 0.01
 _ROWS_AT_ONCE = 512
 
 
@@ -61,10 +59,6 @@ class Beginning:
     clusters: NDArray[np.int64]
     neighbours: Neighbours | None
     modularity: float = math.nan
-
-    def is_clearly_better_than(self, other: Beginning) -> bool:
-        """Tell whether the clusters cut their graph better, by more than chance may."""
-        return self.modularity >= other.modularity + _BETTER
 
 
 def begin(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from caot.checks import require_choice
+from caot.imbalance import PenaltyKind
 from caot.start import StartKind
 from caot.training import SimilaritySettings
 from caot.training.config import AttentionKind
@@ -43,6 +44,10 @@ class Variant:
         Iterations of the head start; 0 starts the clustering network at random.
     uniformity_scale
         Multiplies ε2; 0.1 is what the solver of an earlier version of the paper amounts to.
+    penalty
+        How ε2 follows from the sizes of the first clusters: "printed" takes the paper's four
+        values; "gentle", in the default mode, one that depends on k alone, unless the sizes are
+        nearly even.
     kmeans_restarts
         Starts of K-means, the best of which is taken, where ``start`` is "kmeans".
     start
@@ -52,7 +57,8 @@ class Variant:
     word_weight
         How much the words of the texts count beside the embeddings: for the first clusters, for
         who is whose neighbour, and for the networks; 0 in faithful mode, and for vectors. None in
-        the default mode is 0.5 if the first clusters are clearly better with words, else 0.
+        the default mode is 0.5 if the first clusters are clearly better with words, else 0; and
+        words may be emphasised then.
     """
 
     pseudo_labels: Literal["consistent", "adaptive", "balanced", "prediction"] = "consistent"
@@ -63,6 +69,7 @@ class Variant:
     predict_in_evaluation: bool | None = None
     head_iter: int = _HEAD_ITER
     uniformity_scale: float = 1.0
+    penalty: PenaltyKind | None = None
     kmeans_restarts: int = 10
     start: StartKind | None = None
     neighbour_weight: float | None = None
@@ -73,6 +80,7 @@ class Variant:
         require_choice("similarity", self.similarity, _SIMILARITIES)
         require_choice("attention", self.attention, ("matrices", "transformer"))
         require_choice("scheme", self.scheme, (None, "joint", "alternating"))
+        require_choice("penalty", self.penalty, (None, "printed", "gentle"))
         require_choice("start", self.start, (None, "kmeans", "neighbours"))
         for name in ("neighbour_weight", "word_weight"):
             weight = getattr(self, name)

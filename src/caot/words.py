@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -38,7 +38,8 @@ class Words:
     rarity
         (V,), their inverse document frequency.
     directions
-        (V, w): the leading singular vectors of TF-IDF, or the words themselves where they are few.
+        (V, w): the leading singular vectors of TF-IDF, or the words themselves where they are few;
+        those of emphasised words have lengths.
     weight
         The length of a text's vector, where an embedding has 1.
 
@@ -78,15 +79,30 @@ class Words:
         """The length of a vector."""
         return int(self.directions.shape[1])
 
+    def emphasised(self, texts: Sequence[str]) -> Self:
+        """Return these words, with the directions that many texts share counting for more.
+
+        Each is as long as the square of its singular value, the longest of length 1: texts are
+        compared as if each had been smoothed over all that share words with it. In small data rare
+        words have directions of their own; this takes their say.
+        """
+        strength = np.linalg.norm(self._along_directions(texts), axis=0)
+        lengths = np.square(strength / strength.max(initial=np.finfo(np.float32).tiny))
+        return replace(self, directions=self.directions * lengths)
+
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return a vector of length ``weight`` for each text, (n, width).
 
         That of a text without a word that counts is zero.
         """
+        return np.float32(self.weight) * unit_rows(self._along_directions(texts))
+
+    def _along_directions(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return how far the words of each text go in each direction, (n, width)."""
         vectorizer = _vectorizer(vocabulary=self.vocabulary)
         vectorizer.idf_ = self.rarity
         found: NDArray[np.float32] = vectorizer.transform(texts) @ self.directions
-        return np.float32(self.weight) * unit_rows(found)
+        return found
 
     def digest(self) -> str:
         """Return a sha256 of the content."""

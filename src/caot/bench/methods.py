@@ -16,7 +16,7 @@ from caot.bench.datasets import DATASETS
 from caot.bench.variants import find_variant
 from caot.effort import Layers
 from caot.estimator import CAOT
-from caot.settings import FitSettings
+from caot.settings import DEFAULT_MODE, FitSettings
 from caot.training import Callback, TrainingConfig
 
 _STAND_IN_SAMPLES = 10_000
@@ -169,8 +169,12 @@ def deciding_settings(estimator: Estimator) -> dict[str, Any]:
         if name != "variant" and value != usual[name]
     }
     settings = FitSettings.of(estimator.get_params(deep=False))
+    if not settings.is_faithful:
+        given["default mode"] = DEFAULT_MODE
     if settings.word_weight > 0:
         given["words"] = settings.word_weight
+    if settings.penalty != "printed":
+        given["penalty"] = settings.penalty
     return given | {"training": _unlike_the_paper(estimator.n_clusters, settings)}
 
 

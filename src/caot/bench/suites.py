@@ -42,6 +42,8 @@ ADDITIONS = (
     "kmeans-start",
     "batch-alone",
     "without-words",
+    "plain-words",
+    "printed-penalty",
     "without-neighbours",
     "alternating",
     "dropout-predictions",
@@ -64,7 +66,7 @@ class Effort:
 # the paper does, which takes an accelerator.
 EFFORTS: Mapping[Budget, Effort] = {
     "frozen": Effort("none", 1000, None, (0, 1, 2, 3, 4)),
-    "quick": Effort("2", 400, None, (0,), 200),
+    "quick": Effort("2", 200, None, (0,), 200),
     "paper": Effort("all", None, None, (0, 1, 2, 3, 4)),
 }
 

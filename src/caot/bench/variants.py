@@ -59,6 +59,12 @@ VARIANTS: Mapping[str, MethodVariant] = {
     "without-words": MethodVariant(
         "no words beside the embeddings", {"variant": Variant(word_weight=0.0)}
     ),
+    "plain-words": MethodVariant(
+        "words beside the embeddings, never emphasised", {"variant": Variant(word_weight=0.5)}
+    ),
+    "printed-penalty": MethodVariant(
+        "penalty weight by the paper's thresholds", {"variant": Variant(penalty="printed")}
+    ),
     "without-neighbours": MethodVariant(
         "no neighbours at all", {"variant": Variant(start="kmeans", neighbour_weight=0.0)}
     ),

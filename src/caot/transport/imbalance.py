@@ -1,4 +1,4 @@
-"""How uneven clusters are, and which penalty weight ε2 fits them (Eqs. 13 to 15)."""
+"""How uneven clusters are, and which penalty weight ε2 fits them (Eqs. 13 to 15, 37)."""
 
 from __future__ import annotations
 
@@ -21,6 +21,10 @@ IMBALANCE_LEVELS: Mapping[str, float] = MappingProxyType(
     {name: value for name, _, value in _LEVELS}
 )
 """Penalty weight ε2 by the name of the paper's level of imbalance."""
+
+
+# The force of the penalty on a cluster of average size, on the scale of the cost −log P.
+_GENTLE_PULL = 2.0
 
 
 def effective_imbalance(labels: ArrayLike, n_clusters: int | None = None) -> float:
@@ -64,6 +68,11 @@ def imbalance_level(coefficient: float) -> str:
 def uniformity_for(coefficient: float, floor: float = 0.0) -> float:
     """Return ε2 for a coefficient of variation (Eq. 15), at least ``floor`` (Eq. 13)."""
     return max(IMBALANCE_LEVELS[imbalance_level(coefficient)], floor)
+
+
+def gentle_uniformity(n_clusters: int) -> float:
+    """Return the ε2 that holds a cluster of average size by the same force for any k (Eq. 37)."""
+    return _GENTLE_PULL / n_clusters
 
 
 def safe_uniformity(
