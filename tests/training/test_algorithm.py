@@ -49,10 +49,10 @@ class SpyTransport:
         self.solver, self.calls = solver, []
         self.uses_similarity = solver.uses_similarity
 
-    def __call__(self, log_prob, similarity=None):
-        result = self.solver(log_prob, similarity)
-        self.calls.append((log_prob, similarity, result))
-        return result
+    def queue(self, log_prob, similarity=None):
+        queued = self.solver.queue(log_prob, similarity)
+        self.calls.append((log_prob, similarity, queued.read(queued.told.numpy())))
+        return queued
 
 
 def changes_by_stage(kind, **options):

@@ -20,6 +20,7 @@ from caot.training import (
     state,
 )
 from caot.transport import ConsistentTransport, Status
+from caot.transport.result import Solved
 from tests.training.runs import (
     KINDS,
     assert_same_run,
@@ -220,12 +221,13 @@ def test_a_transport_without_a_finite_plan_ends_in_the_last_good_state():
 
         calls = iter(range(10**6))
 
-        def __call__(self, log_prob, similarity=None, init=None):
-            result = super().__call__(log_prob, similarity, init)
+        def queue(self, log_prob, similarity=None):
+            queued = super().queue(log_prob, similarity)
             if next(self.calls) < 2:
-                return result
-            labels = torch.full_like(result.labels, -1)
-            return dataclasses.replace(result, labels=labels, status=Status.NON_FINITE)
+                return queued
+            labels = torch.full_like(queued.labels, -1)
+            failed = dataclasses.replace(queued.result, labels=labels, status=Status.NON_FINITE)
+            return Solved(failed)
 
     events = []
     trainer = make_trainer(transport=Failing(), callbacks=[events.append])

@@ -113,6 +113,38 @@ def test_a_solve_asks_the_host_once(on_device, solver):
     assert reads.copies == 1
 
 
+@pytest.mark.filterwarnings("ignore::caot.transport.CollapseWarning")
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("device", [True, False])
+def test_a_solve_that_is_queued_ends_like_one_that_is_waited_for(monkeypatch, solver, device):
+    monkeypatch.setattr(arrays, "stays_on", lambda _: device)
+    log_prob = torch.as_tensor(predictions(40, 5))
+    similarity = torch.as_tensor(cosine(predictions(40, 5)))
+    with HostReads() as reads:
+        queued = solver.queue(log_prob, similarity)
+        labels, finite, told = queued.labels, queued.finite, queued.told
+    assert reads.copies == 0 or not device
+    assert reads.questions == [] or not device
+    found, expected = queued.read(arrays.to_host(told)), solver(log_prob, similarity)
+    assert bool(finite)
+    torch.testing.assert_close(labels, expected.labels)
+    torch.testing.assert_close(found.plan, expected.plan)
+    assert (found.status, found.n_inner) == (expected.status, expected.n_inner)
+    assert found.objective == expected.objective
+    np.testing.assert_array_equal(found.host.column_mass, expected.host.column_mass)
+
+
+@pytest.mark.parametrize("device", [True, False])
+def test_a_queued_solve_without_a_finite_plan_says_so(monkeypatch, device):
+    monkeypatch.setattr(arrays, "stays_on", lambda _: device)
+    log_prob = torch.as_tensor(predictions(40, 5))
+    similarity = torch.full((40, 40), 1e305, dtype=torch.float64)
+    queued = ConsistentTransport(consistency=1e6).queue(log_prob, similarity)
+    assert not bool(queued.finite)
+    assert set(queued.labels.tolist()) == {-1}
+    assert queued.read(arrays.to_host(queued.told)).status is Status.NON_FINITE
+
+
 def test_the_count_of_host_reads_sees_them():
     with HostReads() as reads:
         total = torch.ones(3).sum()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -32,13 +32,20 @@ from caot.training.model import Networks
 from caot.training.similarity import batch_similarity
 from caot.training.state import Snapshot
 from caot.training.targets import targets_made
-from caot.training.updating import Losses, Updater, read_numbers
-from caot.transport import CollapseWarning, Status, TransportResult, arrays
+from caot.training.updating import Losses, StepNumbers, Updater
+from caot.transport import Queued, Status, TransportResult, arrays
 
 # How often the state is kept in memory to fall back on when a loss is not finite.
 _KEEP_EVERY = 50
 # Rows that are projected together when an observer asks for all of them.
 _CHUNK_ROWS = 8192
+
+
+class Step(NamedTuple):
+    """What an iteration learns from: its losses, and the transport behind them, if any."""
+
+    losses: Losses
+    transport: Queued | None = None
 
 
 class Trainer:
@@ -154,41 +161,43 @@ class Trainer:
             self._enter(stage)
         self._set_mode(training=True)
         rows = self.sampler.next()
-        losses = {
-            Stage.WARM_UP: self._warmup_losses,
-            Stage.HEAD_START: self._head_losses,
-            Stage.INTERACTIVE: self._interactive_losses,
+        step = {
+            Stage.WARM_UP: self._warmup_step,
+            Stage.HEAD_START: self._head_step,
+            Stage.INTERACTIVE: self._interactive_step,
         }[stage](rows)
-        return losses is not None and self._update(stage, losses)
+        return step is not None and self._update(stage, rows, step)
 
-    def _warmup_losses(self, rows: NDArray[np.int64]) -> Losses:
+    def _warmup_step(self, rows: NDArray[np.int64]) -> Step:
         v1, v2 = self._encode_views(rows)
         z1, z2 = self.networks.project(v1), self.networks.project(v2)
         attention = self.networks.attention(z1, z2)
-        return self._contrast(z1, z2, attention, self._starting_targets(rows))
+        return Step(self._contrast(z1, z2, attention, self._starting_targets(rows)))
 
-    def _head_losses(self, rows: NDArray[np.int64]) -> Losses:
+    def _head_step(self, rows: NDArray[np.int64]) -> Step:
         if self.config.head_on_originals:
             v1 = v2 = to_device(self._embeddings()[rows], self.device)
         else:
             with torch.no_grad():  # the clustering network alone learns here
                 v1, v2 = self._encode_views(rows)
         predict, labels = self.networks.predict, self._starting_targets(rows)
-        return Losses(pseudo_label=pseudo_label_loss(predict(v1), predict(v2), labels))
+        return Step(Losses(pseudo_label=pseudo_label_loss(predict(v1), predict(v2), labels)))
 
-    def _interactive_losses(self, rows: NDArray[np.int64]) -> Losses | None:
+    def _interactive_step(self, rows: NDArray[np.int64]) -> Step | None:
         v1, v2 = self._encode_views(rows)
         z1, z2 = self.networks.project(v1), self.networks.project(v2)
         attention = self.networks.attention(z1, z2)
         # E-step: what is similar, and which clusters fit, gives the pseudo-labels.
         log_prob = self._heed_neighbours(rows, self._predict_original(rows))
-        labels = self._transport_targets(rows, log_prob, attention.similarity.detach())
-        if labels is None:
+        transport = self._queue_transport(log_prob, attention.similarity.detach())
+        if transport is None:
             return None
+        labels = transport.labels.clamp(min=0)  # -1 if there is no finite plan, and then no update
         # M-step: the representations, the attention and the clustering network learn from them.
         losses = self._contrast(z1, z2, attention, labels)
         predict = self.networks.predict
-        return losses._replace(pseudo_label=pseudo_label_loss(predict(v1), predict(v2), labels))
+        fitted = pseudo_label_loss(predict(v1), predict(v2), labels)
+        return Step(losses._replace(pseudo_label=fitted), transport)
 
     def _encode_views(self, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
         """Return V(1) and V(2) of a batch, both (n, width)."""
@@ -221,10 +230,8 @@ class Trainer:
         votes = self.neighbours.votes(labels, rows, self.config.n_clusters)
         return (log_prob + weight * to_device(votes, self.device)).log_softmax(dim=1)
 
-    def _transport_targets(
-        self, rows: NDArray[np.int64], log_prob: Tensor, attention: Tensor
-    ) -> Tensor | None:
-        """Solve Eq. 4 for a batch and take note; None if there is no finite solution."""
+    def _queue_transport(self, log_prob: Tensor, attention: Tensor) -> Queued | None:
+        """Solve Eq. 4 for a batch, or let an accelerator begin; None if it is not finite."""
         settings, solver = self.config.similarity, self.config.transport
         similarity = None
         if solver.uses_similarity and settings.is_used:
@@ -234,26 +241,24 @@ class Trainer:
             finite = torch.isfinite(log_prob).all() & torch.isfinite(attention).all()
             if not bool(finite):
                 return None
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CollapseWarning)  # recorded; the estimator says it once
-            result = solver(log_prob, similarity)
-        if result.status is Status.NON_FINITE:
-            return None
-        self._note_targets(rows, result)
-        labels: Tensor = result.labels
-        return labels
+        return solver.queue(log_prob, similarity)
 
     def _note_targets(self, rows: NDArray[np.int64], result: TransportResult) -> None:
         event = targets_made(self.iteration, rows, self.last_labels[rows], result)
         self.last_labels[rows] = event.labels
         self._emit(event)
 
-    def _update(self, stage: Stage, losses: Losses) -> bool:
-        """Take a step of Adam; return False, without one, if loss or gradient is not finite."""
-        queued = self.updater.step(losses)
+    def _update(self, stage: Stage, rows: NDArray[np.int64], step: Step) -> bool:
+        """Take a step of Adam; return False, without one, if anything in it is not finite."""
+        transport = step.transport
+        queued = self.updater.step(step.losses, None if transport is None else transport.finite)
         if arrays.stays_on(self.device):  # which is busy now: the host need not be idle
             self._look_ahead()
-        numbers = read_numbers(queued)
+        numbers, result = _read(queued, transport)
+        if result is not None:
+            if result.status is Status.NON_FINITE:
+                return False
+            self._note_targets(rows, result)
         if not numbers.is_finite:
             return False
         self._emit(
@@ -329,6 +334,17 @@ class Trainer:
         with torch.random.fork_rng(devices=[]):
             for callback in self.callbacks:
                 callback(event)
+
+
+def _read(queued: Tensor, transport: Queued | None) -> tuple[StepNumbers, TransportResult | None]:
+    """Wait for the device, once, and read the numbers of an update and of its transport."""
+    if transport is None:
+        return StepNumbers(*arrays.to_host(queued).tolist()), None
+    told = transport.told
+    if len(told) > 0:
+        queued = torch.cat([queued.double(), told])
+    values, n = arrays.to_host(queued), len(StepNumbers._fields)
+    return StepNumbers(*values[:n].tolist()), transport.read(values[n:])
 
 
 def _pass_on(state: Snapshot, keep: Callable[[Snapshot], None] | None) -> None:

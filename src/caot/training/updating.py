@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from caot.training.config import Objective
-from caot.transport.arrays import to_host
 
 
 class Losses(NamedTuple):
@@ -68,11 +67,16 @@ class Updater:
         self._fused = networks[0].device.type in ("cpu", "cuda")
         self.optimizer = torch.optim.Adam(groups, fused=self._fused)
 
-    def step(self, losses: Losses) -> Tensor:
+    def step(self, losses: Losses, sound: Tensor | None = None) -> Tensor:
         """Take a step if loss and gradient are finite; return the numbers of it, (5,).
 
         Nothing is read where Adam is fused: the device itself decides whether to take the step.
         Elsewhere (mps) the host has to look first.
+
+        Parameters
+        ----------
+        sound
+            Whether what the losses came from was finite, (), too.
         """
         loss = losses.total(self._contrast_weight)
         self.optimizer.zero_grad(set_to_none=True)
@@ -83,6 +87,8 @@ class Updater:
         numbers = [loss, size, *(unknown if part is None else part for part in losses)]
         told = torch.stack([number.detach() for number in numbers])
         spoilt = ~torch.isfinite(told[:2]).all()
+        if sound is not None:
+            spoilt |= ~sound.to(spoilt.device)
         if self._fused:
             self.optimizer.found_inf = spoilt.float()  # type: ignore[attr-defined]
             self.optimizer.step()
@@ -93,8 +99,3 @@ class Updater:
     def is_finite(self) -> bool:
         """Tell whether all weights are finite; one read."""
         return bool(torch.stack([torch.isfinite(w).all() for w in self.learning]).all())
-
-
-def read_numbers(numbers: Tensor) -> StepNumbers:
-    """Wait for the device and bring the numbers of a step to the host, all at once."""
-    return StepNumbers(*to_host(numbers).tolist())

@@ -15,7 +15,7 @@ from caot.transport.imbalance import (
     uniformity_for,
 )
 from caot.transport.problem import TransportProblem, transport_problem
-from caot.transport.result import CollapseWarning, Potentials, Status, TransportResult
+from caot.transport.result import CollapseWarning, Potentials, Queued, Status, TransportResult
 from caot.transport.solvers import (
     AdaptiveTransport,
     BalancedTransport,
@@ -32,6 +32,7 @@ __all__ = [
     "ConsistentTransport",
     "Potentials",
     "Prediction",
+    "Queued",
     "Status",
     "Transport",
     "TransportProblem",

@@ -1,17 +1,19 @@
-"""The outer loop of Algorithm 2 on an accelerator: queued as a whole, read once at its end.
+"""The outer loop of Algorithm 2 on an accelerator: queued as a whole, read once and when one likes.
 
 What :mod:`~caot.transport.outer` decides between its steps (has it converged, is it finite, are the
 values probabilities at all) is computed here as numbers on the device; the steps go on to their
 limit and keep the old values where the loop has ended. Labels, masses and all these numbers reach
-the host in one copy.
+the host in one copy, which may hold other things, too: a training step is read as a whole.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from caot.transport.arrays import stored_entries, to_host
@@ -43,6 +45,68 @@ class Outcome(NamedTuple):
     mean_similarity: float
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class DeviceQueue:
+    """A solve that a device was told to do; see :class:`~caot.transport.result.Queued`.
+
+    ``limit`` is the number of inner steps that are allowed.
+    """
+
+    problem: TransportProblem
+    solve: DeviceSolve
+    limit: int
+
+    @property
+    def labels(self) -> Tensor:
+        """The pseudo-labels, (n,); −1 if the plan is not finite."""
+        return torch.where(self.solve.finite, self.solve.state.plan.argmax(dim=1), -1)
+
+    @property
+    def finite(self) -> Tensor:
+        """Whether the plan is finite, ()."""
+        return self.solve.finite
+
+    @property
+    def told(self) -> Tensor:
+        """All that the host needs, as one vector of float64."""
+        solve = self.solve
+        numbers = torch.stack(_numbers(self.problem, solve))
+        parts = [self.labels, solve.state.mass, solve.objective, numbers]
+        return torch.cat([part.double() for part in parts])
+
+    def read(self, values: NDArray[np.float64]) -> TransportResult:
+        """Return the result from ``told`` as it came to the host; the plan stays on the device."""
+        return self.outcome(values).result
+
+    def outcome(self, values: NDArray[np.float64]) -> Outcome:
+        """Return the result with what advice on it needs."""
+        (n, k), state = self.problem.shape, self.solve.state
+        steps = len(self.solve.objective)
+        host = HostCopy(values[:n].astype(np.int64), values[n : n + k].copy())
+        objective = tuple(values[n + k : n + k + steps].tolist())
+        numbers = _Numbers(*values[n + k + steps :].tolist())
+        if numbers.suspect:
+            check_log_prob(self.problem.kind.xp, self.problem.unchecked)
+        n_outer, n_inner = int(numbers.n_outer), int(numbers.n_inner)
+        status = Status.CONVERGED if numbers.converged else Status.STEP_LIMIT
+        result = TransportResult(
+            plan=state.plan,
+            labels=self.labels,
+            column_mass=state.mass,
+            potentials=Potentials(state.row, state.column, numbers.normaliser),
+            status=status if numbers.finite else Status.NON_FINITE,
+            n_outer=n_outer,
+            n_inner=n_inner,
+            objective=objective[: max(1, n_outer)],
+            row_error=numbers.row_error,
+            column_error=numbers.column_error,
+            stopped_early=bool(numbers.converged) and n_inner < self.limit,
+            collapsed=bool(numbers.collapsed),
+            host=host,
+        )
+        return Outcome(result, numbers.mean_similarity)
+
+
 def solve_on_device(
     solver: ConsistentTransport,
     problem: TransportProblem,
@@ -50,22 +114,33 @@ def solve_on_device(
     init: TransportResult | None,
 ) -> Outcome:
     """Solve on the tensors' device; one read, and a second one if ``init`` led to a collapse."""
-    solve = iterate_on_device(solver, problem, law, start_on_device(problem, init))
-    outcome = read(problem, solve, limit=solver.max_outer * solver.max_inner)
+    queued = queue_on_device(solver, problem, law, init)
+    outcome = queued.outcome(to_host(queued.told))
     if init is not None and outcome.result.collapsed:
         return solve_on_device(solver, problem, law, None)
     return outcome
 
 
-def predict_on_device(problem: TransportProblem) -> TransportResult:
-    """Return P/n as the plan; see :class:`~caot.transport.Prediction`."""
+def queue_on_device(
+    solver: ConsistentTransport,
+    problem: TransportProblem,
+    law: MassLaw,
+    init: TransportResult | None = None,
+) -> DeviceQueue:
+    """Tell the tensors' device to solve, without waiting for it."""
+    solve = iterate_on_device(solver, problem, law, start_on_device(problem, init))
+    return DeviceQueue(problem, solve, solver.max_outer * solver.max_inner)
+
+
+def queue_prediction(problem: TransportProblem) -> DeviceQueue:
+    """Take P/n as the plan; see :class:`~caot.transport.Prediction`."""
     start = start_on_device(problem, None)
     plan = torch.exp(-problem.cost) / problem.shape[0]
     state = start._replace(plan=plan, mass=plan.sum(dim=0))
     objective = (plan * problem.cost).sum().reshape(1)
     finite = torch.isfinite(objective).all()
     solve = DeviceSolve(state, objective, start.n_inner, torch.ones_like(finite), finite)
-    return read(problem, solve, limit=0).result
+    return DeviceQueue(problem, solve, 0)
 
 
 def start_on_device(problem: TransportProblem, init: TransportResult | None) -> FixedState:
@@ -118,41 +193,6 @@ def iterate_on_device(
         finite = finite & (torch.isfinite(value) | ~running)
         converged = converged | (running & finite & state.solved & still)
     return DeviceSolve(state, torch.stack(objective), n_outer, converged, finite)
-
-
-def read(problem: TransportProblem, solve: DeviceSolve, *, limit: int) -> Outcome:
-    """Bring the numbers of a solve to the host in one copy; the plan stays on the device.
-
-    ``limit`` is the number of inner steps that would have been allowed.
-    """
-    (n, k), steps = problem.shape, len(solve.objective)
-    labels = torch.where(solve.finite, solve.state.plan.argmax(dim=1), -1)
-    parts = [labels, solve.state.mass, solve.objective, torch.stack(_numbers(problem, solve))]
-    values = to_host(torch.cat([part.double() for part in parts]))
-    host = HostCopy(values[:n].astype(np.int64), values[n : n + k].copy())
-    objective = tuple(values[n + k : n + k + steps].tolist())
-    numbers = _Numbers(*values[n + k + steps :].tolist())
-    if numbers.suspect:
-        check_log_prob(problem.kind.xp, problem.unchecked)
-    n_outer, n_inner = int(numbers.n_outer), int(numbers.n_inner)
-    status = Status.CONVERGED if numbers.converged else Status.STEP_LIMIT
-    state = solve.state
-    result = TransportResult(
-        plan=state.plan,
-        labels=labels,
-        column_mass=state.mass,
-        potentials=Potentials(state.row, state.column, numbers.normaliser),
-        status=status if numbers.finite else Status.NON_FINITE,
-        n_outer=n_outer,
-        n_inner=n_inner,
-        objective=objective[: max(1, n_outer)],
-        row_error=numbers.row_error,
-        column_error=numbers.column_error,
-        stopped_early=bool(numbers.converged) and n_inner < limit,
-        collapsed=bool(numbers.collapsed),
-        host=host,
-    )
-    return Outcome(result, numbers.mean_similarity)
 
 
 class _Numbers(NamedTuple):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Protocol
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from caot.transport.arrays import Array
@@ -31,6 +33,29 @@ class Status(Enum):
 
 class CollapseWarning(UserWarning):
     """The similarity outweighs the penalty and draws mass into few clusters (Eq. 13)."""
+
+
+class Queued(Protocol):
+    """A solve whose labels are at hand, but of which the host has read nothing yet.
+
+    On an accelerator it may still be running. Put ``told`` together with whatever else the host
+    wants to know, wait for all of it at once, and give its part to ``read``.
+    """
+
+    @property
+    def labels(self) -> Array:
+        """The pseudo-labels (Eq. 12), (n,), int64; −1 if the plan is not finite."""
+
+    @property
+    def finite(self) -> Array:
+        """Whether the plan is finite, ()."""
+
+    @property
+    def told(self) -> Array:
+        """All that the host needs, as one vector of float64; empty if it knows already."""
+
+    def read(self, values: NDArray[np.float64]) -> TransportResult:
+        """Return the result from ``told`` as it came to the host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,3 +123,29 @@ class TransportResult:
     def converged(self) -> bool:
         """Whether the status is :attr:`Status.CONVERGED`."""
         return self.status is Status.CONVERGED
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solved:
+    """A solve that ended before it was asked for; see :class:`Queued`."""
+
+    result: TransportResult
+
+    @property
+    def labels(self) -> Array:
+        """The pseudo-labels."""
+        return self.result.labels
+
+    @property
+    def finite(self) -> torch.Tensor:
+        """Whether the plan is finite."""
+        return torch.tensor(self.result.status is not Status.NON_FINITE)
+
+    @property
+    def told(self) -> torch.Tensor:
+        """Nothing: the host knows."""
+        return torch.empty(0, dtype=torch.float64)
+
+    def read(self, values: NDArray[np.float64]) -> TransportResult:
+        """Return the result."""
+        return self.result

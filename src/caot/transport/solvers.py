@@ -9,14 +9,19 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from caot.transport.arrays import Array, Precision
-from caot.transport.device import Outcome, predict_on_device, solve_on_device
+from caot.transport.arrays import Array, Precision, to_host
+from caot.transport.device import (
+    Outcome,
+    queue_on_device,
+    queue_prediction,
+    solve_on_device,
+)
 from caot.transport.imbalance import safe_uniformity
 from caot.transport.linear import LinearState
 from caot.transport.mass import MassLaw, mass_law
 from caot.transport.outer import SCHEMES, Solve, iterate, start_from
 from caot.transport.problem import TransportProblem, transport_problem
-from caot.transport.result import CollapseWarning, Status, TransportResult
+from caot.transport.result import CollapseWarning, Queued, Solved, Status, TransportResult
 
 Scheme: TypeAlias = Literal["joint", "alternating"]
 
@@ -128,6 +133,17 @@ class ConsistentTransport:
             warnings.warn(msg, CollapseWarning, stacklevel=2)
         return result
 
+    def queue(self, log_prob: Array, similarity: Array | None = None) -> Queued:
+        """Begin to solve; an accelerator need not have ended when this returns.
+
+        Nothing is said of a collapse but in the result.
+        """
+        problem = transport_problem(log_prob, similarity, self.precision)
+        law = mass_law(problem.shape[1], self.uniformity)
+        if problem.kind.on_device:
+            return queue_on_device(self, problem, law)
+        return Solved(self._solve_on_host(problem, law, None).result)
+
     def _solve_on_host(
         self, problem: TransportProblem, law: MassLaw, init: TransportResult | None
     ) -> Outcome:
@@ -168,6 +184,13 @@ class AdaptiveTransport:
         init: TransportResult | None = None,
     ) -> TransportResult:
         """Solve for log P, (n, k); see :meth:`ConsistentTransport.__call__`."""
+        return self._inconsistent()(log_prob, None, init)
+
+    def queue(self, log_prob: Array, similarity: Array | None = None) -> Queued:
+        """Begin to solve; see :meth:`ConsistentTransport.queue`."""
+        return self._inconsistent().queue(log_prob)
+
+    def _inconsistent(self) -> ConsistentTransport:
         return ConsistentTransport(
             epsilon=self.epsilon,
             uniformity=self.uniformity,
@@ -177,7 +200,7 @@ class AdaptiveTransport:
             scheme=self.scheme,
             inner_tol=self.inner_tol,
             precision=self.precision,
-        )(log_prob, None, init)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +229,14 @@ class BalancedTransport:
         init: TransportResult | None = None,
     ) -> TransportResult:
         """Solve for log P, (n, k); see :meth:`ConsistentTransport.__call__`."""
-        adaptive = AdaptiveTransport(
+        return self._adaptive()(log_prob, similarity, init)
+
+    def queue(self, log_prob: Array, similarity: Array | None = None) -> Queued:
+        """Begin to solve; see :meth:`ConsistentTransport.queue`."""
+        return self._adaptive().queue(log_prob, similarity)
+
+    def _adaptive(self) -> AdaptiveTransport:
+        return AdaptiveTransport(
             epsilon=self.epsilon,
             uniformity=math.inf,
             max_inner=self.max_inner,
@@ -214,7 +244,6 @@ class BalancedTransport:
             inner_tol=self.inner_tol,
             precision=self.precision,
         )
-        return adaptive(log_prob, similarity, init)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,9 +264,14 @@ class Prediction:
         init: TransportResult | None = None,
     ) -> TransportResult:
         """Return P/n as the plan; nothing is solved."""
+        queued = self.queue(log_prob)
+        return queued.read(to_host(queued.told))
+
+    def queue(self, log_prob: Array, similarity: Array | None = None) -> Queued:
+        """Take the prediction; see :meth:`ConsistentTransport.queue`."""
         problem = transport_problem(log_prob, None, self.precision)
         if problem.kind.on_device:
-            return predict_on_device(problem)
+            return queue_prediction(problem)
         xp = problem.kind.xp
         plan = xp.exp(-problem.cost) / problem.shape[0]
         state = LinearState(
@@ -250,9 +284,8 @@ class Prediction:
             solved=True,
         )
         objective = float(xp.sum(plan * problem.cost))
-        return Solve(state, Status.CONVERGED, 0, (objective,), stopped_early=False).result(
-            problem, collapsed=False
-        )
+        solve = Solve(state, Status.CONVERGED, 0, (objective,), stopped_early=False)
+        return Solved(solve.result(problem, collapsed=False))
 
 
 Transport: TypeAlias = ConsistentTransport | AdaptiveTransport | BalancedTransport | Prediction
