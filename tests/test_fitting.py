@@ -165,6 +165,17 @@ def test_variants_reach_the_trainer() -> None:
     assert (config.schedule.head_iter, config.start.restarts) == (11, 3)
 
 
+def test_the_penalty_of_the_settings_reaches_the_transport() -> None:
+    uneven = np.concatenate([vectors(), *[vectors()[:12] + 0.01 * step for step in range(4)]])
+    given = {"encoder": "auto", "augmenter": "auto", "consistency": 0.1}
+    gentle = plan(uneven, **given).config.transport
+    printed = plan(uneven, **given, variant=Variant(penalty="printed")).config.transport
+    assert isinstance(gentle, ConsistentTransport)
+    assert isinstance(printed, ConsistentTransport)
+    assert gentle.uniformity == pytest.approx(2 / 3)
+    assert printed.uniformity == 0.03
+
+
 # Views
 
 

@@ -14,13 +14,14 @@ SEVERE = np.repeat(np.arange(4), [60, 20, 10, 10])  # CV = √425 / 25
 FLOOR = 46 / (16 * (1 + 1 / 9))
 
 
-def resolve(spec, labels=EVEN, *, use_floor=True, consistency=25.0):
+def resolve(spec, labels=EVEN, *, use_floor=True, consistency=25.0, penalty="printed"):
     return resolve_imbalance(
         spec,
         start=labels,
         n_clusters=4,
         epsilon=1.0,
         consistency=consistency,
+        penalty=penalty,
         use_floor=use_floor,
     )
 
@@ -72,20 +73,17 @@ def test_the_floor_raises_what_would_collapse():
 
 @pytest.mark.parametrize("sizes", [[35, 25, 25, 15], [40, 25, 25, 10], [48, 26, 26, 0]])
 def test_a_gentle_penalty_depends_on_the_number_of_clusters_alone(sizes):
-    settings = {"n_clusters": 4, "epsilon": 1.0, "penalty": "gentle"}
     labels = np.repeat(np.arange(4), sizes)
-    free = resolve_imbalance("auto", start=labels, consistency=0.1, use_floor=True, **settings)
+    free = resolve("auto", labels, consistency=0.1, penalty="gentle")
     assert free.uniformity == gentle_uniformity(4) == 0.5  # Eq. 37: 2 / k
-    held = resolve_imbalance("auto", start=labels, consistency=25.0, use_floor=True, **settings)
+    held = resolve("auto", labels, penalty="gentle")
     assert held.uniformity == held.floor == pytest.approx(FLOOR)
 
 
 def test_even_clusters_and_levels_that_are_named_have_the_papers_penalty():
-    settings = {"n_clusters": 4, "epsilon": 1.0, "consistency": 0.1, "penalty": "gentle"}
-    even = resolve_imbalance("auto", start=EVEN, use_floor=False, **settings)
+    even = resolve("auto", EVEN, penalty="gentle")
     assert (even.uniformity, even.level) == (100.0, "balanced")
-    named = resolve_imbalance("severe", start=SEVERE, use_floor=False, **settings)
-    assert named.uniformity == 0.03
+    assert resolve("severe", SEVERE, use_floor=False, penalty="gentle").uniformity == 0.03
 
 
 @pytest.mark.parametrize("level", list(IMBALANCE_LEVELS))
@@ -106,6 +104,7 @@ def test_a_number_is_taken_as_it_is(use_floor):
 def test_scale_multiplies_the_weight_before_the_floor() -> None:
     labels = np.repeat([0, 1], [50, 50])
     settings = {"start": labels, "n_clusters": 2, "epsilon": 1.0, "consistency": 25.0}
+    settings["penalty"] = "printed"
     printed = resolve_imbalance("severe", **settings, use_floor=False, scale=0.1)
     assert printed.uniformity == pytest.approx(0.003)
     raised = resolve_imbalance("severe", **settings, use_floor=True, scale=0.1)

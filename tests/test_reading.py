@@ -11,13 +11,12 @@ import pytest
 from caot import reading as reading_module
 from caot.inputs import read_inputs
 from caot.preparation import Preparation, choose_layers, load, prepare
-from caot.reading import HANDICAPS, Reading, read
+from caot.reading import read
 from caot.settings import FitSettings, Variant
 from caot.start import Beginning
 from tests.estimator_corpus import corpus, model_folder, vectors
 
 TEXTS, _ = corpus()
-KINDS = list(HANDICAPS)
 
 
 def settings(variant: Variant | None = None, encoder: str | None = None) -> FitSettings:
@@ -101,9 +100,11 @@ def test_emphasised_words_are_those_of_the_same_vocabulary(monkeypatch: pytest.M
     ],
 )
 def test_whoever_gives_a_weight_or_the_papers_start_is_not_asked(
-    variant: Variant, kind: str
+    caplog: pytest.LogCaptureFixture, variant: Variant, kind: str
 ) -> None:
+    caplog.set_level(logging.INFO, "caot")
     assert read(settings(variant), prepared(), 3).kind == kind
+    assert "nan" not in caplog.text
 
 
 def test_vectors_and_texts_without_shared_words_are_read_alone() -> None:
@@ -112,24 +113,30 @@ def test_vectors_and_texts_without_shared_words_are_read_alone() -> None:
     assert read(settings(), prepared(strangers), 3).kind == "alone"
 
 
-def test_empty_texts_are_not_read() -> None:
-    found: Reading = read(settings(Variant(word_weight=0.5)), prepared([*TEXTS, "", " "]), 3)
-    assert found.words_of_views is not None
-    assert len(found.vectors) == len(found.words_of_views[0]) == len(TEXTS)
+@pytest.mark.parametrize("asked_rows", [20_000, 20])
+def test_empty_texts_are_not_read(monkeypatch: pytest.MonkeyPatch, asked_rows: int) -> None:
+    monkeypatch.setattr(reading_module, "ASKED_ROWS", asked_rows)
+    with_gaps = ["", *TEXTS[:5], " ", *TEXTS[5:]]
+    found, expected = read(settings(), prepared(with_gaps), 3), read(settings(), prepared(), 3)
+    assert found.kind == expected.kind != "alone"
+    np.testing.assert_allclose(found.vectors, expected.vectors, atol=1e-5)
+    np.testing.assert_array_equal(found.beginning.clusters, expected.beginning.clusters)
 
 
 def test_a_part_of_many_inputs_decides_and_all_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading_module, "ASKED_ROWS", len(TEXTS) - 5)
-    seen: list[int] = []
+    seen: list[np.ndarray] = []
 
     def begin(vectors: np.ndarray, *_: object, **__: object) -> Beginning:
-        seen.append(len(vectors))
+        seen.append(vectors)
         # The second, with words, stands out among the drawn rows.
         return Beginning(np.zeros(len(vectors), np.int64), None, 0.9 if len(seen) == 2 else 0.5)
 
     monkeypatch.setattr(reading_module, "begin", begin)
     found = read(settings(), prepared(), 3)
-    assert seen == [len(TEXTS) - 5] * 3 + [len(TEXTS)]
+    assert [len(vectors) for vectors in seen] == [len(TEXTS) - 5] * 3 + [len(TEXTS)]
+    every = {row.tobytes() for row in seen[-1]}
+    assert all(row.tobytes() in every for row in seen[1])
     assert found.kind == "with words"
     assert found.words_of_views is not None
     assert len(found.words_of_views[0]) == len(TEXTS)

@@ -258,7 +258,7 @@ def test_the_mode_decides_on_dropout_and_scale():
 
 def test_neighbours_count_in_default_mode_alone():
     usual, printed = config("default"), config("faithful")
-    assert (usual.start.kind, usual.neighbour_weight) == ("neighbours", 20.0)
+    assert (usual.start.kind, usual.neighbour_weight) == ("neighbours", 4.5 * math.log(4))
     assert (printed.start.kind, printed.neighbour_weight) == ("kmeans", 0.0)
     assert (FitSettings().word_weight, FitSettings(mode="faithful").word_weight) == (0.5, 0.0)
     chosen = {"start": "kmeans", "neighbour_weight": 3.0}

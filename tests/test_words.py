@@ -42,8 +42,8 @@ def test_the_leading_singular_vectors_where_words_are_many() -> None:
     )
 
 
-def test_emphasis_is_by_the_square_of_the_singular_values() -> None:
-    """Gate stands in twice as many texts as any other thing, and says twice as much or more."""
+def test_emphasis_of_few_words_is_by_how_many_texts_have_them() -> None:
+    """Of few words, each has a direction of its own; gate stands in twice as many texts."""
     texts = [*TEXTS, *["mend the gate"] * 6]
     words = words_of(texts)
     lengths = np.linalg.norm(words.emphasised(texts).directions, axis=0)
@@ -53,6 +53,19 @@ def test_emphasis_is_by_the_square_of_the_singular_values() -> None:
     np.testing.assert_allclose(lengths, (strength / strength.max()) ** 2, rtol=1e-5)
     assert lengths.argmax() == words.vocabulary.index("gate")
     assert sorted(lengths)[-2] == pytest.approx(0.5)
+
+
+def test_emphasis_of_words_that_are_many_is_by_singular_values() -> None:
+    rng = np.random.default_rng(0)
+    things = np.array([f"name{number}" for number in range(40)])
+    likely = np.arange(40, 0, -1) / np.arange(1, 41).sum()
+    texts = [" ".join(rng.choice(things, 3, p=likely)) for _ in range(300)]
+    words = words_of(texts, width=3)
+    weights = TfidfVectorizer(sublinear_tf=True, vocabulary=words.vocabulary).fit_transform(texts)
+    values = np.linalg.svd(weights.toarray(), compute_uv=False)[:3]
+    lengths = np.linalg.norm(words.emphasised(texts).directions, axis=0)
+    np.testing.assert_allclose(lengths, (values / values[0]) ** 2, atol=0.05)
+    assert lengths[-1] < 0.95
 
 
 def test_emphasised_vectors_are_as_long_as_the_plain_ones() -> None:

@@ -75,8 +75,8 @@ def resolve_imbalance(
     n_clusters: int,
     epsilon: float,
     consistency: float,
+    penalty: PenaltyKind,
     use_floor: bool,
-    penalty: PenaltyKind = "printed",
     scale: float = 1.0,
 ) -> Imbalance:
     """Return the penalty weight that ``spec`` means for these data.
@@ -84,8 +84,8 @@ def resolve_imbalance(
     Parameters
     ----------
     spec
-        "auto" estimates the level from the sizes of the first clusters; a level's name; or ε2
-        itself, which is taken as it is.
+        "auto" estimates the level from the sizes of the first clusters, and finds ε2 by
+        ``penalty``; a level's name; or ε2 itself, which is taken as it is.
     start
         First clusters of the samples, (n,); K-means' in the paper.
     n_clusters, epsilon, consistency

@@ -117,12 +117,12 @@ class _Reader:
             vectors,
             self.n_clusters,
             settings.start,
-            with_neighbours=settings.neighbour_weight > 0,
+            with_neighbours=settings.neighbour_weight(self.n_clusters) > 0,
             random_state=int(settings.random_state),
         )
-        logger.info(
-            "embeddings %s: modularity %.3f of the first clusters", kind, beginning.modularity
-        )
+        if settings.start.kind == "neighbours":
+            fit = beginning.modularity
+            logger.info("embeddings %s: modularity %.3f of the first clusters", kind, fit)
         return Reading(kind, words, said, vectors, beginning)
 
     def _texts(self, column: Values, rows: Rows = _ALL) -> list[str]:

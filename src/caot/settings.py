@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -34,18 +35,20 @@ OnEmpty: TypeAlias = Literal["error", "own-cluster"]
 EncoderSpec: TypeAlias = str | os.PathLike[str] | Encoder
 AugmenterSpec: TypeAlias = str | Augmenter | Callable[[list[str]], object]
 
-# Raised when the default mode, its settings as they were, may find other clusters than before.
-DEFAULT_MODE = 2
+# Raised when the default mode, its settings as they were, may find other clusters than before: if
+# handicaps of readings change, or the gentle penalty. Records know by it that they are old.
+DEFAULT_MODE_VERSION = 2
 _FAITHFUL_ITER = 2000
 _FROZEN_ITER = 1000
 # The paper's warm-up is 600 of 2,000 iterations; other budgets keep the share.
 _WARMUP_SHARE = 0.3
 # Iterations that pseudo-labels must stand still before training ends early.
 _PATIENCE = 100
-_NEIGHBOUR_WEIGHT = 20.0
+# The neighbours' weight over log k, which is the cost of a prediction that says nothing.
+_NEIGHBOUR_PULL = 4.5
 _WORD_WEIGHT = 0.5
 _PATIENCE_FROZEN = 150  # cheap iterations: no hurry
-# How well masses fit in training: no label hangs on more digits, and each costs a Newton step.
+# How well masses fit in the joint consistent transport: no label hangs on more digits.
 _INNER_TOL = 1e-6
 
 
@@ -155,7 +158,7 @@ class FitSettings(PreparationSettings):
 
     @property
     def asks_whether_words_help(self) -> bool:
-        """Whether words count only if the first clusters are better with them."""
+        """Whether words count, emphasised or not, only if the first clusters are better so."""
         return self.open_choices.word_weight is None and self.start.kind == "neighbours"
 
     @property
@@ -163,10 +166,10 @@ class FitSettings(PreparationSettings):
         """Which rule finds the penalty weight ε2 (Eqs. 15 and 37)."""
         return self.open_choices.penalty or ("printed" if self.is_faithful else "gentle")
 
-    @property
-    def neighbour_weight(self) -> float:
-        """How much the neighbours' pseudo-labels count in the transport (Eq. 35)."""
-        return self._unless_faithful(self.open_choices.neighbour_weight, _NEIGHBOUR_WEIGHT)
+    def neighbour_weight(self, n_clusters: int) -> float:
+        """Return how much the neighbours' pseudo-labels count in the transport (Eq. 35)."""
+        usual = _NEIGHBOUR_PULL * math.log(n_clusters)
+        return self._unless_faithful(self.open_choices.neighbour_weight, usual)
 
     def _unless_faithful(self, given: float | None, usual: float) -> float:
         """Return a weight as it was given, or else 0 in faithful mode and the usual one."""
@@ -282,7 +285,7 @@ class FitSettings(PreparationSettings):
             attention=variant.attention,
             predict_in_evaluation=not self.is_faithful if in_evaluation is None else in_evaluation,
             start=self.start,
-            neighbour_weight=self.neighbour_weight,
+            neighbour_weight=self.neighbour_weight(int(n_clusters)),
             embedding_scale=1.0 if self.is_faithful else embedding_scale,
             head_on_originals=not self.is_faithful and not frozen,
             random_state=int(self.random_state),

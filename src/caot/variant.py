@@ -53,7 +53,8 @@ class Variant:
     start
         What the first clusters come from: K-means as in the paper, or the graph of neighbours.
     neighbour_weight
-        How much the neighbours' pseudo-labels count in the transport; 0 in faithful mode.
+        How much the neighbours' pseudo-labels count in the transport: 4.5 log k in the default
+        mode, 0 in faithful mode.
     word_weight
         How much the words of the texts count beside the embeddings: for the first clusters, for
         who is whose neighbour, and for the networks; 0 in faithful mode, and for vectors. None in

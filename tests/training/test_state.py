@@ -19,8 +19,7 @@ from caot.training import (
     algorithm,
     state,
 )
-from caot.transport import ConsistentTransport, Status
-from caot.transport.result import Solved
+from caot.transport import ConsistentTransport, Queued, Status
 from tests.training.runs import (
     KINDS,
     assert_same_run,
@@ -226,8 +225,10 @@ def test_a_transport_without_a_finite_plan_ends_in_the_last_good_state():
             if next(self.calls) < 2:
                 return queued
             labels = torch.full_like(queued.labels, -1)
-            failed = dataclasses.replace(queued.result, labels=labels, status=Status.NON_FINITE)
-            return Solved(failed)
+            result = queued.read(queued.told.numpy())
+            return Queued.solved(
+                dataclasses.replace(result, labels=labels, status=Status.NON_FINITE)
+            )
 
     events = []
     trainer = make_trainer(transport=Failing(), callbacks=[events.append])

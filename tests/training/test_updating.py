@@ -67,9 +67,11 @@ def test_numbers_are_the_losses_and_the_norm_of_the_gradient():
     assert numbers.norm == pytest.approx(gradients.norm().item())
 
 
+@pytest.mark.parametrize("fused", [True, False])
 @pytest.mark.parametrize("sound", [True, False])
-def test_no_step_is_taken_from_a_transport_that_is_not_finite(sound):
+def test_no_step_is_taken_from_a_transport_that_is_not_finite(sound, fused):
     updater = make_updater()
+    updater._fused = fused  # without, as on mps
     before = state_of(updater)
     updater.step(losses_of(updater), torch.tensor(sound))
     moved = [not torch.equal(old, new) for old, new in zip(before, state_of(updater), strict=True)]

@@ -94,6 +94,7 @@ class SCPCL(TrainedMethod):
             n_clusters=self.n_clusters,
             epsilon=self.epsilon,
             consistency=0.0,
+            penalty="printed",
             use_floor=True,
         )
         head = Prototypes.at(found.centers, self.prototype_temperature).to(source.device)

@@ -16,7 +16,7 @@ from caot.bench.datasets import DATASETS
 from caot.bench.variants import find_variant
 from caot.effort import Layers
 from caot.estimator import CAOT
-from caot.settings import DEFAULT_MODE, FitSettings
+from caot.settings import DEFAULT_MODE_VERSION, FitSettings
 from caot.training import Callback, TrainingConfig
 
 _STAND_IN_SAMPLES = 10_000
@@ -170,7 +170,7 @@ def deciding_settings(estimator: Estimator) -> dict[str, Any]:
     }
     settings = FitSettings.of(estimator.get_params(deep=False))
     if not settings.is_faithful:
-        given["default mode"] = DEFAULT_MODE
+        given["default mode"] = DEFAULT_MODE_VERSION
     if settings.word_weight > 0:
         given["words"] = settings.word_weight
     if settings.penalty != "printed":

@@ -251,11 +251,16 @@ class Trainer:
     def _update(self, stage: Stage, rows: NDArray[np.int64], step: Step) -> bool:
         """Take a step of Adam; return False, without one, if anything in it is not finite."""
         transport = step.transport
-        queued = self.updater.step(step.losses, None if transport is None else transport.finite)
+        told = self.updater.step(step.losses, None if transport is None else transport.finite)
+        # The host waits once. What it knows already need not be told; mps, too, has none of that.
+        if transport is not None and len(transport.told) > 0:
+            told = torch.cat([told.double(), transport.told])
         if arrays.stays_on(self.device):  # which is busy now: the host need not be idle
             self._look_ahead()
-        numbers, result = _read(queued, transport)
-        if result is not None:
+        values, n = arrays.to_host(told), len(StepNumbers._fields)
+        numbers = StepNumbers(*values[:n].tolist())
+        if transport is not None:
+            result = transport.read(values[n:])
             if result.status is Status.NON_FINITE:
                 return False
             self._note_targets(rows, result)
@@ -334,17 +339,6 @@ class Trainer:
         with torch.random.fork_rng(devices=[]):
             for callback in self.callbacks:
                 callback(event)
-
-
-def _read(queued: Tensor, transport: Queued | None) -> tuple[StepNumbers, TransportResult | None]:
-    """Wait for the device, once, and read the numbers of an update and of its transport."""
-    if transport is None:
-        return StepNumbers(*arrays.to_host(queued).tolist()), None
-    told = transport.told
-    if len(told) > 0:
-        queued = torch.cat([queued.double(), told])
-    values, n = arrays.to_host(queued), len(StepNumbers._fields)
-    return StepNumbers(*values[:n].tolist()), transport.read(values[n:])
 
 
 def _pass_on(state: Snapshot, keep: Callable[[Snapshot], None] | None) -> None:

@@ -34,7 +34,10 @@ class StageStarted:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TargetsMade:
-    """The E-step of an iteration: pseudo-labels for the rows of a batch."""
+    """The E-step of an iteration: pseudo-labels for the rows of a batch.
+
+    Told after the update that learned from them, just before `StepDone`.
+    """
 
     iteration: int
     rows: NDArray[np.int64]

@@ -39,7 +39,7 @@ class StepNumbers(NamedTuple):
 
     @property
     def is_finite(self) -> bool:
-        """Whether the step was taken: loss and gradient were finite."""
+        """Whether loss and gradient were finite, without which no step is taken."""
         return math.isfinite(self.total) and math.isfinite(self.norm)
 
 
@@ -68,7 +68,7 @@ class Updater:
         self.optimizer = torch.optim.Adam(groups, fused=self._fused)
 
     def step(self, losses: Losses, sound: Tensor | None = None) -> Tensor:
-        """Take a step if loss and gradient are finite; return the numbers of it, (5,).
+        """Take a step if loss and gradient are finite and ``sound``; return its numbers, (5,).
 
         Nothing is read where Adam is fused: the device itself decides whether to take the step.
         Elsewhere (mps) the host has to look first.

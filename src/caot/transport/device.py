@@ -8,7 +8,6 @@ the host in one copy, which may hold other things, too: a training step is read 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,7 +21,7 @@ from caot.transport.linear import LinearProblem
 from caot.transport.mass import MassLaw, UniformMass
 from caot.transport.outer import COLLAPSED_SHARE
 from caot.transport.problem import TransportProblem, check_log_prob, is_suspect
-from caot.transport.result import HostCopy, Potentials, Status, TransportResult
+from caot.transport.result import HostCopy, Potentials, Queued, Status, TransportResult
 
 if TYPE_CHECKING:
     from caot.transport.solvers import ConsistentTransport
@@ -36,6 +35,7 @@ class DeviceSolve(NamedTuple):
     n_outer: Tensor  # () int64
     converged: Tensor  # () bool
     finite: Tensor  # () bool
+    labels: Tensor  # (n,) −1 if not finite
 
 
 class Outcome(NamedTuple):
@@ -45,68 +45,6 @@ class Outcome(NamedTuple):
     mean_similarity: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DeviceQueue:
-    """A solve that a device was told to do; see :class:`~caot.transport.result.Queued`.
-
-    ``limit`` is the number of inner steps that are allowed.
-    """
-
-    problem: TransportProblem
-    solve: DeviceSolve
-    limit: int
-
-    @property
-    def labels(self) -> Tensor:
-        """The pseudo-labels, (n,); −1 if the plan is not finite."""
-        return torch.where(self.solve.finite, self.solve.state.plan.argmax(dim=1), -1)
-
-    @property
-    def finite(self) -> Tensor:
-        """Whether the plan is finite, ()."""
-        return self.solve.finite
-
-    @property
-    def told(self) -> Tensor:
-        """All that the host needs, as one vector of float64."""
-        solve = self.solve
-        numbers = torch.stack(_numbers(self.problem, solve))
-        parts = [self.labels, solve.state.mass, solve.objective, numbers]
-        return torch.cat([part.double() for part in parts])
-
-    def read(self, values: NDArray[np.float64]) -> TransportResult:
-        """Return the result from ``told`` as it came to the host; the plan stays on the device."""
-        return self.outcome(values).result
-
-    def outcome(self, values: NDArray[np.float64]) -> Outcome:
-        """Return the result with what advice on it needs."""
-        (n, k), state = self.problem.shape, self.solve.state
-        steps = len(self.solve.objective)
-        host = HostCopy(values[:n].astype(np.int64), values[n : n + k].copy())
-        objective = tuple(values[n + k : n + k + steps].tolist())
-        numbers = _Numbers(*values[n + k + steps :].tolist())
-        if numbers.suspect:
-            check_log_prob(self.problem.kind.xp, self.problem.unchecked)
-        n_outer, n_inner = int(numbers.n_outer), int(numbers.n_inner)
-        status = Status.CONVERGED if numbers.converged else Status.STEP_LIMIT
-        result = TransportResult(
-            plan=state.plan,
-            labels=self.labels,
-            column_mass=state.mass,
-            potentials=Potentials(state.row, state.column, numbers.normaliser),
-            status=status if numbers.finite else Status.NON_FINITE,
-            n_outer=n_outer,
-            n_inner=n_inner,
-            objective=objective[: max(1, n_outer)],
-            row_error=numbers.row_error,
-            column_error=numbers.column_error,
-            stopped_early=bool(numbers.converged) and n_inner < self.limit,
-            collapsed=bool(numbers.collapsed),
-            host=host,
-        )
-        return Outcome(result, numbers.mean_similarity)
-
-
 def solve_on_device(
     solver: ConsistentTransport,
     problem: TransportProblem,
@@ -114,33 +52,30 @@ def solve_on_device(
     init: TransportResult | None,
 ) -> Outcome:
     """Solve on the tensors' device; one read, and a second one if ``init`` led to a collapse."""
-    queued = queue_on_device(solver, problem, law, init)
-    outcome = queued.outcome(to_host(queued.told))
+    solve = iterate_on_device(solver, problem, law, start_on_device(problem, init))
+    values = to_host(_told(problem, solve))
+    outcome = _outcome(problem, solve, values, solver.max_outer * solver.max_inner)
     if init is not None and outcome.result.collapsed:
         return solve_on_device(solver, problem, law, None)
     return outcome
 
 
-def queue_on_device(
-    solver: ConsistentTransport,
-    problem: TransportProblem,
-    law: MassLaw,
-    init: TransportResult | None = None,
-) -> DeviceQueue:
+def queue_on_device(solver: ConsistentTransport, problem: TransportProblem, law: MassLaw) -> Queued:
     """Tell the tensors' device to solve, without waiting for it."""
-    solve = iterate_on_device(solver, problem, law, start_on_device(problem, init))
-    return DeviceQueue(problem, solve, solver.max_outer * solver.max_inner)
+    solve = iterate_on_device(solver, problem, law, start_on_device(problem, None))
+    return _queued(problem, solve, solver.max_outer * solver.max_inner)
 
 
-def queue_prediction(problem: TransportProblem) -> DeviceQueue:
+def queue_prediction(problem: TransportProblem) -> Queued:
     """Take P/n as the plan; see :class:`~caot.transport.Prediction`."""
     start = start_on_device(problem, None)
     plan = torch.exp(-problem.cost) / problem.shape[0]
     state = start._replace(plan=plan, mass=plan.sum(dim=0))
     objective = (plan * problem.cost).sum().reshape(1)
     finite = torch.isfinite(objective).all()
-    solve = DeviceSolve(state, objective, start.n_inner, torch.ones_like(finite), finite)
-    return DeviceQueue(problem, solve, 0)
+    labels = torch.where(finite, plan.argmax(dim=1), -1)
+    solve = DeviceSolve(state, objective, start.n_inner, torch.ones_like(finite), finite, labels)
+    return _queued(problem, solve, 0)
 
 
 def start_on_device(problem: TransportProblem, init: TransportResult | None) -> FixedState:
@@ -192,7 +127,55 @@ def iterate_on_device(
         n_outer = n_outer + running
         finite = finite & (torch.isfinite(value) | ~running)
         converged = converged | (running & finite & state.solved & still)
-    return DeviceSolve(state, torch.stack(objective), n_outer, converged, finite)
+    labels = torch.where(finite, labels, -1)
+    return DeviceSolve(state, torch.stack(objective), n_outer, converged, finite, labels)
+
+
+def _queued(problem: TransportProblem, solve: DeviceSolve, limit: int) -> Queued:
+    def read(values: NDArray[np.float64]) -> TransportResult:
+        return _outcome(problem, solve, values, limit).result
+
+    return Queued(solve.labels, solve.finite, _told(problem, solve), read)
+
+
+def _told(problem: TransportProblem, solve: DeviceSolve) -> Tensor:
+    """Return all that the host needs as one vector, in the order in which `_outcome` reads it."""
+    numbers = torch.stack(_numbers(problem, solve))
+    parts = [solve.labels, solve.state.mass, solve.objective, numbers]
+    return torch.cat([part.double() for part in parts])
+
+
+def _outcome(
+    problem: TransportProblem, solve: DeviceSolve, values: NDArray[np.float64], limit: int
+) -> Outcome:
+    """Return the result of a solve whose numbers came to the host; the plan stays on the device.
+
+    ``limit`` is the number of inner steps that would have been allowed.
+    """
+    (n, k), state, steps = problem.shape, solve.state, len(solve.objective)
+    host = HostCopy(values[:n].astype(np.int64), values[n : n + k].copy())
+    objective = tuple(values[n + k : n + k + steps].tolist())
+    numbers = _Numbers(*values[n + k + steps :].tolist())
+    if numbers.suspect:
+        check_log_prob(problem.kind.xp, problem.unchecked)
+    n_outer, n_inner = int(numbers.n_outer), int(numbers.n_inner)
+    status = Status.CONVERGED if numbers.converged else Status.STEP_LIMIT
+    result = TransportResult(
+        plan=state.plan,
+        labels=solve.labels,
+        column_mass=state.mass,
+        potentials=Potentials(state.row, state.column, numbers.normaliser),
+        status=status if numbers.finite else Status.NON_FINITE,
+        n_outer=n_outer,
+        n_inner=n_inner,
+        objective=objective[: max(1, n_outer)],
+        row_error=numbers.row_error,
+        column_error=numbers.column_error,
+        stopped_early=bool(numbers.converged) and n_inner < limit,
+        collapsed=bool(numbers.collapsed),
+        host=host,
+    )
+    return Outcome(result, numbers.mean_similarity)
 
 
 class _Numbers(NamedTuple):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import Self
 
 import numpy as np
 import torch
@@ -33,29 +34,6 @@ class Status(Enum):
 
 class CollapseWarning(UserWarning):
     """The similarity outweighs the penalty and draws mass into few clusters (Eq. 13)."""
-
-
-class Queued(Protocol):
-    """A solve whose labels are at hand, but of which the host has read nothing yet.
-
-    On an accelerator it may still be running. Put ``told`` together with whatever else the host
-    wants to know, wait for all of it at once, and give its part to ``read``.
-    """
-
-    @property
-    def labels(self) -> Array:
-        """The pseudo-labels (Eq. 12), (n,), int64; −1 if the plan is not finite."""
-
-    @property
-    def finite(self) -> Array:
-        """Whether the plan is finite, ()."""
-
-    @property
-    def told(self) -> Array:
-        """All that the host needs, as one vector of float64; empty if it knows already."""
-
-    def read(self, values: NDArray[np.float64]) -> TransportResult:
-        """Return the result from ``told`` as it came to the host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,26 +104,32 @@ class TransportResult:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Solved:
-    """A solve that ended before it was asked for; see :class:`Queued`."""
+class Queued:
+    """A solve of tensors that an accelerator may still be at, and that the host has not read.
 
-    result: TransportResult
+    Put ``told`` together with whatever else the host wants to know, wait for all of it at once, and
+    give its part to ``read``.
 
-    @property
-    def labels(self) -> Array:
-        """The pseudo-labels."""
-        return self.result.labels
+    Attributes
+    ----------
+    labels
+        The pseudo-labels (Eq. 12), (n,), int64; −1 if the plan is not finite.
+    finite
+        Whether the plan is finite, ().
+    told
+        All that the host needs, as one vector of float64; empty if it knows already.
+    read
+        Returns the result from ``told`` as it came to the host.
+    """
 
-    @property
-    def finite(self) -> torch.Tensor:
-        """Whether the plan is finite."""
-        return torch.tensor(self.result.status is not Status.NON_FINITE)
+    labels: torch.Tensor
+    finite: torch.Tensor
+    told: torch.Tensor
+    read: Callable[[NDArray[np.float64]], TransportResult]
 
-    @property
-    def told(self) -> torch.Tensor:
-        """Nothing: the host knows."""
-        return torch.empty(0, dtype=torch.float64)
-
-    def read(self, values: NDArray[np.float64]) -> TransportResult:
-        """Return the result."""
-        return self.result
+    @classmethod
+    def solved(cls, result: TransportResult) -> Self:
+        """Return a solve that the host did itself."""
+        finite = torch.tensor(result.status is not Status.NON_FINITE)
+        nothing = torch.empty(0, dtype=torch.float64)
+        return cls(result.labels, finite, nothing, lambda _values: result)

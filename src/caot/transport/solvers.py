@@ -21,7 +21,7 @@ from caot.transport.linear import LinearState
 from caot.transport.mass import MassLaw, mass_law
 from caot.transport.outer import SCHEMES, Solve, iterate, start_from
 from caot.transport.problem import TransportProblem, transport_problem
-from caot.transport.result import CollapseWarning, Queued, Solved, Status, TransportResult
+from caot.transport.result import CollapseWarning, Queued, Status, TransportResult
 
 Scheme: TypeAlias = Literal["joint", "alternating"]
 
@@ -142,7 +142,7 @@ class ConsistentTransport:
         law = mass_law(problem.shape[1], self.uniformity)
         if problem.kind.on_device:
             return queue_on_device(self, problem, law)
-        return Solved(self._solve_on_host(problem, law, None).result)
+        return Queued.solved(self._solve_on_host(problem, law, None).result)
 
     def _solve_on_host(
         self, problem: TransportProblem, law: MassLaw, init: TransportResult | None
@@ -285,7 +285,7 @@ class Prediction:
         )
         objective = float(xp.sum(plan * problem.cost))
         solve = Solve(state, Status.CONVERGED, 0, (objective,), stopped_early=False)
-        return Solved(solve.result(problem, collapsed=False))
+        return Queued.solved(solve.result(problem, collapsed=False))
 
 
 Transport: TypeAlias = ConsistentTransport | AdaptiveTransport | BalancedTransport | Prediction
