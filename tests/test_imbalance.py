@@ -117,7 +117,7 @@ def test_scale_multiplies_the_weight_before_the_floor() -> None:
     [
         (
             Imbalance(0.1234, "slight", 0.456, 0.0),
-            "imbalance: level slight, from an estimate of 0.46, penalty weight 0.123",
+            "imbalance: sizes of the first clusters vary by 0.46 (slight), penalty weight 0.123",
         ),
         (
             Imbalance(0.1, "severe", None, 0.0),

@@ -50,9 +50,8 @@ class Imbalance:
             return f"imbalance: {weight}, as given"
         if self.coefficient is None:
             return f"imbalance: level {self.level}, as given, {weight}"
-        return (
-            f"imbalance: level {self.level}, from an estimate of {self.coefficient:.2f}, {weight}"
-        )
+        estimate = f"sizes of the first clusters vary by {self.coefficient:.2f}"
+        return f"imbalance: {estimate} ({self.level}), {weight}"
 
 
 def check_imbalance(spec: object) -> None:

@@ -89,8 +89,8 @@ def test_the_log_says_how_uneven_the_clusters_seem(tickets, tmp_path):
     result = fit(tickets, tmp_path / "out")
     found = run_json(tmp_path / "out")["imbalance"]
     line = (
-        f"imbalance: level {found['level']}, from an estimate of {found['coefficient']:.2f}, "
-        f"penalty weight {found['uniformity']:.3g}"
+        f"imbalance: sizes of the first clusters vary by {found['coefficient']:.2f} "
+        f"({found['level']}), penalty weight {found['uniformity']:.3g}"
     )
     assert line in result.stderr.splitlines()
 
