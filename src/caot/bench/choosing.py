@@ -85,7 +85,7 @@ def _iterations(method: str, variant: str, budget: str) -> int | None:
         return None
     if method == "caot-faithful" or variant == "without-pseudo-labels":
         return effort.faithful_iter
-    return effort.default_iter
+    return effort.usual_iter
 
 
 def _among(value: str, named: Sequence[str] | None) -> bool:

@@ -11,8 +11,8 @@ from caot.bench.records import CellRecord
 from caot.bench.summaries import Results, shown
 from caot.bench.tables import (
     budget_cells,
-    compared_cell,
     full_rows,
+    learning_cell,
     paper_rows,
     plain_figure,
     row_title,
@@ -27,7 +27,7 @@ def representations_section(results: Results) -> Section:
     (frozen, learned) = budget_cells("caot-faithful")
     rows = [["K-means, untrained V(0), MiniLM"]]
     rows[0] += [shown(results, Cell(data, "kmeans")) for data in sets]
-    compared = [compared_cell(method) for method in suites.RIVALS]
+    compared = [learning_cell(method) for method in suites.RIVALS]
     for kind, space, symbol in (
         (frozen, "projection", "Z(0)"),
         (learned, "projection", "Z(0)"),
@@ -123,8 +123,7 @@ def effort_section(results: Results) -> Section:
     kinds = dict.fromkeys(replace(cell, dataset="", seed=0) for cell in cells)
     rows = []
     for kind in kinds:
-        title = row_title(kind) if kind.variant == "full" else f"{row_title(kind)}, {kind.variant}"
-        row = [title]
+        row = [row_title(kind)]
         for data in sets:
             cell = replace(kind, dataset=data)
             row += [shown(results, cell), plain_figure(results.value(cell, _seconds))]
@@ -132,7 +131,7 @@ def effort_section(results: Results) -> Section:
     columns = ["accuracy, seconds"]
     columns += [part for data in sets for part in (short_name(data), "s")]
     words = (
-        "The default mode with 200 iterations: the encoder's layers that learn, and Adam's rate "
-        "for them (1e-4 where none is named). `caot bench run effort`."
+        "The default mode: the encoder's layers that learn, iterations, and Adam's rate for these "
+        "layers (1e-4 where none is named). `caot bench run effort`."
     )
     return Section("Which layers learn, and how fast", [words], [Table(columns, rows)])

@@ -16,7 +16,7 @@ from caot.bench.datasets import DATASETS
 from caot.bench.document import Picture
 from caot.bench.records import CellRecord
 from caot.bench.summaries import Results
-from caot.bench.tables import compared_cell, row_title
+from caot.bench.tables import learning_cell, row_title
 from caot.bench.variants import GRIDS, VARIANTS
 
 _NAMES = {"epsilon": "ε1", "imbalance": "ε2", "consistency": "ε3", "contrast_weight": "λ"}
@@ -76,7 +76,7 @@ def draw_features(results: Results, figure: Any) -> bool:  # noqa: ANN401
     """Draw the NS measure over training, method by method, mean and range over seeds."""
     drawn = False
     panels = figure.subplots(1, 2)
-    kinds = [_faithful(), *(compared_cell(method) for method in suites.RIVALS)]
+    kinds = [_faithful(), *(learning_cell(method) for method in suites.RIVALS)]
     for axes, data in zip(panels, ("searchsnippets", "googlenews-ts"), strict=True):
         axes.set_title(_title(data))
         axes.set_xlabel("share of the iterations, %")

@@ -166,8 +166,9 @@ def pseudo_labels_section(results: Results) -> Section:
 
 
 def convergence_section(results: Results) -> Section:
-    """Return the change rate at the end of long runs."""
-    kinds = [Cell("", "caot-faithful", finetune=name, max_iter=2000) for name in ("none", "2")]
+    """Return the change rate at the end of runs."""
+    frozen, learned = budget_cells("caot-faithful")
+    kinds = [replace(frozen, max_iter=2000), learned]
     sets = suites.EIGHT
 
     def last_rate(record: CellRecord) -> float:
@@ -217,8 +218,9 @@ def _beyond(
     sets: Sequence[str],
     printed: Mapping[str, Mapping[str, Printed]],
     encoder: str,
+    variants: Sequence[str] = (),
 ) -> Section:
-    kinds = full_rows(results, sets)
+    kinds = [*full_rows(results, sets), *(Cell("", "caot", variant=name) for name in variants)]
     kinds = [kind for kind in kinds if any(results.of(replace(kind, dataset=d)) for d in sets)]
     rows = [row[:-1] for row in score_rows(results, kinds, sets, "accuracy")]
     rows += [row[:-1] for row in paper_rows(printed, sets, lambda p: p.accuracy, encoder)]
@@ -228,12 +230,19 @@ def _beyond(
 def long_texts_section(results: Results) -> Section:
     """Return the method on long texts."""
     words = (
-        "Texts are cut after the encoder's maximum of 256 tokens. Reuters is the R8 part, which "
-        "the paper may not have used; MN-DS was not at hand. `caot bench run long-texts`."
+        "Texts are cut after the encoder's maximum of 256 tokens, or read in chunks of that many "
+        "whose mean is their vector. Reuters is the R8 part, which the paper may not have used; "
+        "MN-DS was not at hand. `caot bench run long-texts`."
     )
     sets = [spec.name for spec in LONG_TEXTS]
     return _beyond(
-        results, "Long texts", words, sets=sets, printed=paper.LONG_TEXTS, encoder="BERT"
+        results,
+        "Long texts",
+        words,
+        sets=sets,
+        printed=paper.LONG_TEXTS,
+        encoder="BERT",
+        variants=suites.LONG_TEXT_READINGS,
     )
 
 

@@ -12,7 +12,7 @@ from caot.bench.document import Table
 from caot.bench.methods import METHODS
 from caot.bench.paper import MAIN, Printed
 from caot.bench.summaries import Results, Summary, mean_of, shown
-from caot.bench.variants import VARIANTS
+from caot.bench.variants import VARIANTS, find_variant
 
 # The paper trains every layer, ten times as long.
 _LESS_THAN_PRINTED = "CAOT, faithful objective, reduced budget"
@@ -25,7 +25,7 @@ def encoder_title(encoder: str) -> str:
 
 
 def row_title(cell: Cell) -> str:
-    """Return what tables call a method: with its encoder, its layers and its iterations."""
+    """Return what tables call a method: with its encoder, layers, iterations and variant."""
     method = METHODS.get(cell.method)
     if method is not None and not method.encodes:  # words alone
         return method.title
@@ -37,6 +37,8 @@ def row_title(cell: Cell) -> str:
         parts.append(_layers(cell.finetune))
     if cell.max_iter is not None:
         parts.append(f"{cell.max_iter:,} iterations")
+    if cell.variant != "full":
+        parts.append(find_variant(cell.variant).title)
     return ", ".join(parts)
 
 
@@ -53,31 +55,28 @@ def short_name(name: str) -> str:
 
 def budget_cells(method: str) -> list[Cell]:
     """Return a cell of a method at every budget but the paper's, for any data set."""
-    cells = []
-    for budget in ("frozen", "quick"):
-        effort = suites.EFFORTS[budget]
-        iterations = effort.faithful_iter if method == "caot-faithful" else effort.default_iter
-        cells.append(Cell("", method, finetune=effort.finetune, max_iter=iterations))
-    return cells
+    return [_cell_at("frozen", method), learning_cell(method)]
 
 
-def compared_cell(method: str) -> Cell:
-    """Return a cell of a method that fine-tunes, with the effort that all are compared at."""
-    effort = suites.EFFORTS["quick"]
-    return Cell("", method, finetune=effort.finetune, max_iter=effort.methods_iter)
+def learning_cell(method: str) -> Cell:
+    """Return a cell of a method whose top layers learn, with the effort that all are given."""
+    return _cell_at("quick", method)
+
+
+def _cell_at(budget: suites.Budget, method: str) -> Cell:
+    effort = suites.EFFORTS[budget]
+    iterations = effort.faithful_iter if method == "caot-faithful" else effort.usual_iter
+    return Cell("", method, finetune=effort.finetune, max_iter=iterations)
 
 
 def full_rows(results: Results, datasets: Iterable[str]) -> list[Cell]:
     """Return the kinds of complete runs: K-means, ours at the budgets, and others with records."""
     ours = [method for method in METHODS if method.startswith("caot")]
     kinds = [Cell("", "kmeans"), *(cell for method in ours for cell in budget_cells(method))]
-    shared = compared_cell("caot")
     kinds += [
         replace(cell, dataset="")
         for cell in results.cells()
-        if (cell.method not in ours or replace(cell, dataset="") == shared)
-        and cell.dataset in datasets
-        and cell.encoder == "auto"
+        if cell.method not in ours and cell.dataset in datasets and cell.encoder == "auto"
     ]
     order = list(METHODS)
     return sorted(

@@ -77,6 +77,11 @@ VARIANTS: Mapping[str, MethodVariant] = {
     "noise-views": MethodVariant(
         "views by noise on the vectors", {"augmenter": "feature-noise"}, takes_views=False
     ),
+    "chunks": MethodVariant(
+        "texts read in up to four chunks",
+        {"augmenter": "feature-noise", "max_chunks": 4},
+        takes_views=False,
+    ),
     # So strong a penalty holds the masses at 1/k, while the similarity stays.
     "conventional-similar": MethodVariant("conventional OT, S kept", {"imbalance": 1e6}),
 }
