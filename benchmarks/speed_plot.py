@@ -12,7 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, StrMethodFormatter
 
-from benchmarks.speed_fits import BERTOPIC, KMEANS, OURS, OURS_VIEWS
+from benchmarks.speed_fits import BERTOPIC, KMEANS, OURS, OURS_VECTORS
 from benchmarks.speed_prediction import PADDED, SENTENCE
 from benchmarks.speed_steps import ALL, PUBLIC, TOP
 
@@ -23,7 +23,7 @@ _OURS, _OTHERS, _PUBLISHED = "#0072B2", "#999999", "#D55E00"
 _FITS = {
     KMEANS: ("#999999", "s"),
     OURS: ("#0072B2", "o"),
-    OURS_VIEWS: ("#56B4E9", "D"),
+    OURS_VECTORS: ("#56B4E9", "D"),
     BERTOPIC: ("#D55E00", "^"),
 }
 _NAMES = {"stackoverflow": "StackOverflow", "tweet": "Tweet"}

@@ -104,8 +104,8 @@ def test_fits_show_time_and_accuracy_side_by_side(quick):
         rows = entry["contenders"]
         assert list(rows) == [
             speed_fits.KMEANS,
+            speed_fits.OURS_VECTORS,
             speed_fits.OURS,
-            speed_fits.OURS_VIEWS,
             speed_fits.BERTOPIC,
         ]
         assert rows[speed_fits.BERTOPIC]["without_cluster"] == 0.25
