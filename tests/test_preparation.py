@@ -116,3 +116,29 @@ def test_a_frozen_encoder_encodes_no_text_twice(monkeypatch):
     prepare(settings, loaded, "none", n_iter=3)
     assert len(seen) == len(set(seen))
     assert len(seen) > len(set(texts))
+
+
+@pytest.mark.parametrize(("n_long", "level"), [(1, "INFO"), (10, "WARNING")])
+def test_texts_that_are_cut_are_counted(
+    n_long: int, level: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    inputs = read_inputs([*["the cat sat " * 100] * n_long, *TEXTS], on_empty="error")
+    settings = PreparationSettings(encoder=str(model_folder()), device="cpu")
+    with caplog.at_level(logging.INFO, logger="caot"):
+        loaded = load(settings, inputs)
+    told = [record for record in caplog.records if "left out" in record.message]
+    assert [record.levelname for record in told] == [level]
+    assert told[0].message.startswith(
+        f"{n_long} of {n_long + len(TEXTS)} texts fill the {loaded.encoder.max_length} tokens"
+    )
+
+
+@pytest.mark.parametrize("changes", [{"max_length": 8}, {"mode": "faithful"}, {"max_chunks": 50}])
+def test_texts_that_are_cut_as_asked_or_read_wholly_are_not_told_of(
+    changes: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    inputs = read_inputs(["the cat sat " * 100, *TEXTS], on_empty="error")
+    settings = PreparationSettings(encoder=str(model_folder()), device="cpu", **changes)
+    with caplog.at_level(logging.INFO, logger="caot"):
+        load(settings, inputs)
+    assert "left out" not in caplog.text

@@ -20,7 +20,7 @@ tags:
 
 # {n_clusters} clusters of short texts
 
-A [caot](https://pypi.org/project/caot/) model: {description}, trained without labels on {n_samples}
+A model of caot, a library that clusters short texts: {description}, trained without labels on {n_samples}
 samples.
 
 ```python

@@ -47,6 +47,9 @@ logger = logging.getLogger("caot")
 
 Embeddings = NDArray[np.float32]
 
+# Users are warned if more than this share of their texts is cut.
+_MANY_CUT = 0.1
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Loaded:
@@ -112,7 +115,25 @@ class Preparation:
 def load(settings: PreparationSettings, inputs: Inputs) -> Loaded:
     """Load the encoder and let it read the inputs."""
     encoder = _load_encoder(settings, inputs)
-    return Loaded(inputs, encoder, encoder.prepare(inputs.values))
+    prepared = encoder.prepare(inputs.values)
+    # A length that was asked for, as the paper's is in faithful mode, surprises nobody.
+    if settings.max_length is None and not settings.is_faithful:
+        _tell_of_cut_texts(encoder, prepared)
+    return Loaded(inputs, encoder, prepared)
+
+
+def _tell_of_cut_texts(encoder: Encoder, prepared: Batchable) -> None:
+    """Say how many texts are as long as the encoder reads, and so have probably been cut."""
+    if encoder.max_length is None or not isinstance(prepared, Tokens):
+        return
+    n_cut = int(np.count_nonzero(prepared.lengths >= encoder.max_length))
+    if n_cut:
+        level = logging.WARNING if n_cut > _MANY_CUT * len(prepared) else logging.INFO
+        told = (
+            "%d of %d texts fill the %d tokens that are read of a text: what comes after is left "
+            "out; max_chunks (--max-chunks) reads more"
+        )
+        logger.log(level, told, n_cut, len(prepared), encoder.max_length)
 
 
 def choose_layers(settings: PreparationSettings, loaded: Loaded, n_iter: int) -> Choice:

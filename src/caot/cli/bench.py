@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 # ruff: noqa: PLC0415 - the library, which brings in torch, is not needed for --help
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -155,12 +156,15 @@ def fetch(
     data_dir: own.DataDir = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Fetch the short texts from their public homes and check that they are the same rows."""
+    """Fetch the short texts from their public homes and check that they are the same rows.
+
+    They go to --data-dir, to the folder that CAOT_DATA names, or to caot-data.
+    """
     screen = Screen(quiet=quiet)
     with guarded(), screen.listening():
         from caot.bench.sources import SOURCES, fetch_dataset
 
-        folder = data_dir or Path("caot-data")
+        folder = data_dir or Path(os.environ.get("CAOT_DATA", "caot-data"))
         for name in names or list(SOURCES):
             screen.note(f"{name}: {fetch_dataset(name, folder)}")
 

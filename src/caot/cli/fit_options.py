@@ -23,7 +23,8 @@ MethodSettings: TypeAlias = Annotated[
     typer.Option("--set", metavar="NAME=VALUE", help="A setting of the method's own; repeat it."),
 ]
 IdColumn: TypeAlias = Annotated[
-    str | None, typer.Option("--id", metavar="COLUMN", help="The column of the ids.")
+    str | None,
+    typer.Option("--id", metavar="COLUMN", help="The column of the ids, which the report shows."),
 ]
 FineTune: TypeAlias = Annotated[
     str, typer.Option(metavar="WHAT", help="auto, all, none, or how many top layers learn.")
@@ -36,7 +37,7 @@ Imbalance: TypeAlias = Annotated[
 ]
 OnEmpty: TypeAlias = Annotated[
     Literal["error", "own-cluster"],
-    typer.Option(help="What becomes of empty texts: refused, or a cluster of their own."),
+    typer.Option(help="Empty texts: error, or own-cluster, which holds them all."),
 ]
 MaxIter: TypeAlias = Annotated[int | None, typer.Option(min=1, help="Iterations of the training.")]
 TimeBudget: TypeAlias = Annotated[

@@ -24,7 +24,7 @@ TextColumns: TypeAlias = Annotated[
         "--text",
         "-t",
         metavar="COLUMN",
-        help="The column of the texts; several are joined. Found if not named.",
+        help="The column of the texts; repeat it to join several by a space. Found if not named.",
     ),
 ]
 Format: TypeAlias = Annotated[
@@ -61,7 +61,7 @@ Languages: TypeAlias = Annotated[
     typer.Option(
         "--language",
         metavar="CODE",
-        help="Whose function words are no keywords, such as de; repeat it; auto, or none.",
+        help="Language whose stop words are no keywords, such as de; repeat it; auto, or none.",
         show_default="auto",
     ),
 ]

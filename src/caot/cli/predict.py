@@ -60,7 +60,7 @@ def predict(
     min_confidence: options.MinConfidence = None,
     on_empty: Annotated[
         Literal["error", "no-cluster"],
-        typer.Option(help="What becomes of empty texts: refused, or the cluster -1."),
+        typer.Option(help="Empty texts: error, or no-cluster, which is -1."),
     ] = "error",
     fast: Annotated[
         bool,
