@@ -1,6 +1,7 @@
 """A backend takes the model's place only when its labels agree with the model's."""
 
 import logging
+import shutil
 import sys
 
 import numpy as np
@@ -11,6 +12,7 @@ from caot.acceleration import accelerate, ensure_graph
 from caot.encoders.export import GRAPH_FILE, INT8_FILE, BackendNotAvailable
 from caot.encoders.exported import BACKENDS, ExportedEncoder
 from caot.extras import install_hint
+from caot.files import NotWritableError
 from caot.prediction import predict_stream
 from tests.estimator_corpus import corpus, quick
 from tests.exported_graphs import PACKAGES, fitted_model, folder_with_graphs, needs_extras
@@ -132,6 +134,24 @@ def test_failing_export_keeps_torch(fitted, texts, monkeypatch):
     assert found.backend == "torch"
     assert found.trials[0].reason == "some operator is unknown"
     assert np.isnan(found.trials[0].agreement)
+
+
+@needs_extras
+@needs_extras
+def test_a_model_folder_that_cannot_be_written_to_gets_its_graph_elsewhere(
+    fitted, folder, texts, tmp_path, monkeypatch
+):
+    asked = []
+
+    def export(_encoder, path):
+        asked.append(path.parent)
+        if path.parent == tmp_path:
+            raise NotWritableError(tmp_path)
+        return shutil.copy(folder / GRAPH_FILE, path)
+
+    monkeypatch.setattr(acceleration, "export_onnx", export)
+    assert accelerate(fitted, texts, backend="onnx", folder=tmp_path).backend == "onnx"
+    assert asked[0] == tmp_path != asked[1]
 
 
 @needs_extras

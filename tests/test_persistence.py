@@ -102,6 +102,8 @@ def test_fitted_attributes_come_back(fitted: CAOT, loaded: CAOT) -> None:
     assert loaded.labels_.dtype == np.int64
     assert loaded.imbalance_ == fitted.imbalance_
     assert loaded.n_iter_ == fitted.n_iter_
+    assert loaded.n_iter_saved_ == fitted.n_iter_saved_
+    assert loaded.encoder_.name == fitted.encoder_.name  # and not the folder that it came from
     np.testing.assert_array_equal(loaded.get_feature_names_out(), fitted.get_feature_names_out())
 
 

@@ -112,6 +112,19 @@ def test_wrong_models_and_inputs(fitted):
     assert list(predict_stream(fitted, [])) == []
 
 
+@pytest.mark.parametrize(("asked", "taken"), [(None, 16), (5, 5)])
+def test_an_encoder_takes_as_many_texts_as_it_likes_unless_told(fitted, texts, asked, taken):
+    sizes = []
+
+    class Small:
+        def encode(self, inputs, batch_size=16, progress=False):
+            sizes.append(batch_size)
+            return fitted.encoder_.encode(inputs)
+
+    list(predict_stream(fitted, texts, encoder=Small(), batch_size=asked))
+    assert sizes == [taken]
+
+
 def test_another_encoder_takes_the_place(fitted, texts):
     class Reversed:
         def encode(self, inputs, batch_size=64, progress=False):

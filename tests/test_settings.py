@@ -148,6 +148,9 @@ def test_a_long_warm_up_fits_the_many_iterations_of_a_frozen_encoder():
     settings = FitSettings(warmup_iter=500)
     assert settings.schedule(frozen=True, n_samples=100).warmup_iter == 500
     assert settings.iterations(frozen=False, n_samples=100) == 200
+    # Who set no max_iter cannot know that layers that learn have fewer, or time for fewer.
+    assert settings.schedule(frozen=False, n_samples=100).warmup_iter == 200
+    assert settings.schedule(frozen=True, n_samples=100, n_iter=160).warmup_iter == 160
 
 
 def test_a_warm_up_is_no_longer_than_the_training():

@@ -25,7 +25,6 @@ from caot.encoders.export import (
 )
 from caot.encoders.exported import (
     BACKENDS,
-    BATCH_SIZE,
     Backend,
     ExportedEncoder,
     check_backend,
@@ -33,7 +32,7 @@ from caot.encoders.exported import (
 )
 from caot.extras import install_hint
 from caot.inputs import read_inputs
-from caot.prediction import Encodes, FittedModel, probabilities, text_encoder
+from caot.prediction import Encodes, FittedModel, encode_by, probabilities, text_encoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -107,7 +106,7 @@ def accelerate(
     *,
     backend: Backend | Literal["auto"] = "auto",
     min_agreement: float = 0.995,
-    batch_size: int = BATCH_SIZE,
+    batch_size: int | None = None,
     folder: str | os.PathLike[str] | None = None,
 ) -> Accelerated:
     """Return a faster encoder for prediction, if one gives the model's labels on a sample.
@@ -124,9 +123,11 @@ def accelerate(
     min_agreement
         The least share of the sample that must keep its label.
     batch_size
-        Texts that are encoded together.
+        Texts that are encoded together; None is as many as each encoder itself takes, as in
+        ``predict_stream``.
     folder
-        A saved model: graphs that lie in it are used if they fit the model, others are added.
+        A saved model: graphs that lie in it are used if they fit the model, others are added if it
+        can be written to.
 
     Raises
     ------
@@ -145,8 +146,8 @@ def accelerate(
         trials = [_failed(name, _why_not(encoder)) for name in candidates]
         return gate.choose([(trial, None) for trial in trials])
     with tempfile.TemporaryDirectory() as scratch:
-        place = Path(scratch if folder is None else folder)
-        tried = [gate.run(name, partial(_open, encoder, place, name)) for name in candidates]
+        places = [Path(place) for place in (folder, scratch) if place is not None]
+        tried = [gate.run(name, partial(_open, encoder, places, name)) for name in candidates]
     return gate.choose(tried)
 
 
@@ -158,7 +159,7 @@ class _Gate:
     encoder: Encodes
     sample: Inputs
     min_agreement: float
-    batch_size: int
+    batch_size: int | None
     is_auto: bool
 
     def run(self, backend: str, open_it: Callable[[], Encodes]) -> tuple[Trial, Encodes | None]:
@@ -168,7 +169,7 @@ class _Gate:
             expected, own_time, found, time_taken = self._compare(candidate)
         except BackendNotAvailable:
             raise
-        except (ExportError, RuntimeError, ValueError) as error:
+        except (ExportError, OSError, RuntimeError, ValueError) as error:
             return _failed(backend, str(error)), None
         agreement = float(np.mean(expected == found))
         ratio = own_time / time_taken
@@ -205,7 +206,7 @@ class _Gate:
         for _ in range(_ROUNDS):
             for place, encoder in enumerate((self.encoder, candidate)):
                 started = time.perf_counter()
-                vectors[place] = encoder.encode(self.sample.values, batch_size=self.batch_size)
+                vectors[place] = encode_by(encoder, self.sample.values, self.batch_size)
                 taken = time.perf_counter() - started
                 times[place] = min(taken, times.get(place, taken))
         return self._labels(vectors[0]), times[0], self._labels(vectors[1]), times[1]
@@ -238,8 +239,15 @@ def _candidates(backend: str) -> list[Backend]:
     return installed
 
 
-def _open(encoder: TransformerEncoder, folder: Path, backend: Backend) -> ExportedEncoder:
-    path = ensure_graph(encoder, folder, int8=backend.endswith("int8"))
+def _open(encoder: TransformerEncoder, places: list[Path], backend: Backend) -> ExportedEncoder:
+    """Open the graph in the first of the places that holds it or can be written to."""
+    place, *others = places
+    try:
+        path = ensure_graph(encoder, place, int8=backend.endswith("int8"))
+    except OSError:
+        if not others:
+            raise
+        return _open(encoder, others, backend)
     return ExportedEncoder.open(encoder, path, backend=backend)
 
 

@@ -227,8 +227,8 @@ class CAOT(TextClusterer):
             Functions that are called with every training event and cannot change the result.
         checkpoint
             A file that the state is written to every ``checkpoint_every`` iterations and at the
-            end. If it exists, training goes on from it, bit for bit; interrupted training loses
-            at most what came after the last write.
+            end. If it exists, training goes on from it, on a CPU bit for bit; interrupted training
+            loses at most what came after the last write.
         """
         started = time.monotonic()
         settings = self._settings_as(FitSettings)

@@ -20,8 +20,8 @@ tags:
 
 # {n_clusters} clusters of short texts
 
-A model of caot, a library that clusters short texts: {description}, trained without labels on {n_samples}
-samples.
+A model of caot, a library that clusters short texts: {description}, trained without
+labels on {n_samples} samples.
 
 ```python
 from caot import CAOT

@@ -19,6 +19,7 @@ from torch import Tensor
 
 import caot
 from caot.encoders import ChunkedEncoder, Encoder, Features
+from caot.encoders.device import device_of
 from caot.files import sync
 from caot.imbalance import Imbalance
 from caot.model_card import model_card
@@ -119,13 +120,16 @@ def load(kind: type[Model], folder: Path, *, device: str | None) -> Model:
         raise ModelFormatError(msg)
     networks = Networks(config["width"] + (0 if words is None else words.width), shape)
     networks.load_state_dict(weights)
-    place = next(encoder.module.parameters(), torch.empty(0)).device
     imbalance = Imbalance(**config["imbalance"])
-    model._take(encoder, words, networks.to(place), imbalance)
+    model._take(encoder, words, networks.to(device_of(encoder)), imbalance)
     absent = {"history_": None, "end_reason_": None, "sample_ids_": None}
     own = config["has_own_cluster"]
     # Models of earlier versions gave probabilities as the network does.
-    numbers = {"n_iter_": config["n_iter"], "temperature_": config.get("temperature", 1.0)}
+    numbers = {
+        "n_iter_": config["n_iter"],
+        "n_iter_saved_": config.get("n_iter_saved", 0),
+        "temperature_": config.get("temperature", 1.0),
+    }
     model._restore({**arrays, **absent, **numbers, "has_own_cluster_": own})
     return model
 
@@ -183,6 +187,7 @@ def _config(model: CAOT) -> dict[str, Any]:
         "attention": model.networks_.attention_kind,
         "has_own_cluster": model.has_own_cluster_,
         "n_iter": int(model.n_iter_),
+        "n_iter_saved": int(model.n_iter_saved_),
         "temperature": float(model.temperature_),
         "width": int(encoder.width),
         "words": model.words_ is not None,
@@ -233,8 +238,9 @@ def load_saved_encoder(folder: Path, device: str | None) -> Encoder:
         return Features.load(folder, device=device or "cpu")
     from caot.encoders import TransformerEncoder  # noqa: PLC0415 - brings in transformers
 
-    encoder = TransformerEncoder.load(folder, device=device)
-    max_chunks = read_config(folder).get("max_chunks")
+    config = read_config(folder)
+    encoder = TransformerEncoder.load(folder, device=device, name=config.get("encoder"))
+    max_chunks = config.get("max_chunks")
     return encoder if max_chunks is None else ChunkedEncoder(encoder, max_chunks=max_chunks)
 
 

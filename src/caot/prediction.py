@@ -87,6 +87,13 @@ class Encodes(Protocol):
         ...
 
 
+def encode_by(encoder: Encodes, inputs: Values, batch_size: int | None) -> NDArray[np.float32]:
+    """Encode so many inputs together, or, with None, as many as the encoder itself takes."""
+    if batch_size is None:
+        return encoder.encode(inputs)
+    return encoder.encode(inputs, batch_size=batch_size)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Prediction:
     """The clusters of consecutive texts.
@@ -103,7 +110,7 @@ class Prediction:
     confidence : float32 array, shape (n,)
         The probability of the most probable cluster, also where the label is −1.
     second_labels : int64 array, shape (n,)
-        The cluster that comes next; −1 for an empty text in the empty texts' own cluster.
+        The cluster that comes next; −1 where no other has a share.
     second_confidence : float32 array, shape (n,)
         Its probability.
     """
@@ -123,7 +130,7 @@ def predict_stream(
     texts: Iterable[str],
     *,
     chunk_size: int = CHUNK_SIZE,
-    batch_size: int = 64,
+    batch_size: int | None = None,
     min_confidence: float | None = None,
     encoder: Encodes | None = None,
 ) -> Iterator[Prediction]:
@@ -138,7 +145,7 @@ def predict_stream(
     chunk_size
         Texts per result. Larger chunks pad less and need more memory.
     batch_size
-        Texts that are encoded together.
+        Texts that are encoded together; None is as many as the encoder itself takes.
     min_confidence
         Texts whose most probable cluster is less probable get the label −1.
     encoder
@@ -153,7 +160,7 @@ def predict_stream(
         msg = "texts is a single text: pass a list or an iterator of texts"
         raise TypeError(msg)
     for name, size in (("chunk_size", chunk_size), ("batch_size", batch_size)):
-        if size < 1:
+        if size is not None and size < 1:
             msg = f"{name} must be at least 1, got {size}"
             raise ValueError(msg)
     if min_confidence is not None and not 0 <= min_confidence <= 1:
@@ -256,15 +263,15 @@ def _stream(
     encoder: Encodes,
     *,
     chunk_size: int,
-    batch_size: int,
+    batch_size: int | None,
     min_confidence: float | None,
 ) -> Iterator[Prediction]:
     start = 0
     while chunk := list(islice(texts, chunk_size)):
         inputs = _read(model, chunk, start)
-        embeddings = encoder.encode(inputs.values, batch_size=batch_size)
+        embeddings = encode_by(encoder, inputs.values, batch_size)
         shares = probabilities(model, embeddings, inputs)
-        yield _prediction(start, shares, inputs.empty, min_confidence)
+        yield _prediction(start, shares, min_confidence)
         start += len(chunk)
 
 
@@ -281,14 +288,13 @@ def _read(model: FittedModel, chunk: list[str], start: int) -> Inputs:
 def _prediction(
     start: int,
     shares: NDArray[np.float32],
-    empty: NDArray[np.bool_],
     min_confidence: float | None,
 ) -> Prediction:
     labels, confidence = _highest(shares)
     rest = shares.copy()
     np.put_along_axis(rest, labels[:, None], -1.0, axis=1)
     second_labels, second_confidence = _highest(rest)
-    second_labels[empty] = -1
+    second_labels[second_confidence <= 0] = -1  # of empty texts in their own cluster, and of noise
     labels[confidence <= 0] = -1  # noise, to methods that know it
     if min_confidence is not None:
         labels[confidence < min_confidence] = -1

@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from caot.augment import Contextual, FeatureNoise, Views, resolve_augmenter
+from caot.augment import Augmenter, Contextual, FeatureNoise, Views, resolve_augmenter
 from caot.checks import check_layers
 from caot.effort import Choice, Layers, Workload, choose
 from caot.encoders import (
@@ -168,34 +168,28 @@ def prepare(
     n_iter
         Iterations that training has: what frozen layers give is kept if texts come again.
     """
-    # An augmenter may have to encode what a frozen encoder is asked for again.
-    with remembering(loaded.encoder, n_bytes(settings.cache_memory) if layers == "none" else 0):
-        return _prepare(settings, loaded, layers, views, n_iter)
-
-
-def _prepare(
-    settings: PreparationSettings,
-    loaded: Loaded,
-    layers: Layers,
-    views: tuple[Values, Values] | None,
-    n_iter: int,
-) -> Preparation:
-    inputs, encoder = loaded.inputs, loaded.encoder
+    inputs, encoder, frozen = loaded.inputs, loaded.encoder, layers == "none"
     parameters = encoder.set_trainable(layers)
-    noise: FeatureNoise | None = None
+    augmenter = None
     if views is None:
-        views, noise = _augment(settings, encoder, inputs, frozen=layers == "none")
-    embeddings: Embeddings | None = None
-    if layers == "none":
-        embeddings = _embed(encoder, loaded.prepared, progress=settings.verbose > 0)
-        data = _embedded_data(encoder, inputs, embeddings, views, noise)
-        # A memory-mapped array is copied only if it must be.
-        vectors = embeddings[inputs.filled] if inputs.empty.any() else embeddings
-    else:
-        prepared = (loaded.prepared, *(encoder.prepare(view) for view in views or ()))
-        parts = [part.take(inputs.filled) for part in prepared]
-        data = _learning_data(settings, encoder, parts, noise, n_iter)
-        vectors = _embed(encoder, data.original, progress=settings.verbose > 0)
+        augmenter = _augmenter(settings, encoder, inputs, frozen=frozen)
+    noise = augmenter if isinstance(augmenter, FeatureNoise) else None
+    # An augmenter may encode what a frozen encoder is asked for again, and views repeat texts.
+    repeats = frozen and noise is None
+    with remembering(encoder, n_bytes(settings.cache_memory) if repeats else 0):
+        if augmenter is not None and noise is None:
+            views = _augment(settings, encoder, inputs, augmenter)
+        embeddings: Embeddings | None = None
+        if frozen:
+            embeddings = _embed(encoder, loaded.prepared, progress=settings.verbose > 0)
+            data = _embedded_data(encoder, inputs, embeddings, views, noise)
+            # A memory-mapped array is copied only if it must be.
+            vectors = embeddings[inputs.filled] if inputs.empty.any() else embeddings
+        else:
+            prepared = (loaded.prepared, *(encoder.prepare(view) for view in views or ()))
+            parts = [part.take(inputs.filled) for part in prepared]
+            data = _learning_data(settings, encoder, parts, noise, n_iter)
+            vectors = _embed(encoder, data.original, progress=settings.verbose > 0)
     return Preparation(inputs, encoder, layers, parameters, views, data, vectors, embeddings)
 
 
@@ -253,9 +247,10 @@ def _choose_layers(settings: PreparationSettings, loaded: Loaded, n_iter: int) -
     return choose(workload, seconds(settings.time_budget), n_iter)
 
 
-def _augment(
+def _augmenter(
     settings: PreparationSettings, encoder: Encoder, inputs: Inputs, *, frozen: bool
-) -> tuple[tuple[Values, Values] | None, FeatureNoise | None]:
+) -> Augmenter:
+    """Return what makes the views."""
     augmenter = resolve_augmenter(
         settings.augmenter,
         encoder=encoder,
@@ -271,15 +266,20 @@ def _augment(
         )
         # Told to whom calls fit, which makes a plan, which prepares.
         warnings.warn(msg, UserWarning, stacklevel=5)
-    if isinstance(augmenter, FeatureNoise):
-        return None, augmenter
+    return augmenter
+
+
+def _augment(
+    settings: PreparationSettings, encoder: Encoder, inputs: Inputs, augmenter: Augmenter
+) -> tuple[Values, Values]:
+    """Return two views of all inputs."""
     views = augmenter(
         inputs.values,
         encoder=encoder,
         random_state=int(settings.random_state),
         progress=settings.verbose > 0,
     )
-    return (views.first, views.second), None
+    return views.first, views.second
 
 
 def _cache_folder() -> Path | None:

@@ -208,6 +208,8 @@ class FitSettings(PreparationSettings):
             # The default mode's first clusters know words: contrast alone does not better them.
             has_warmup = self.is_faithful or frozen
             warmup_iter = round(_WARMUP_SHARE * max_iter) if has_warmup else 0
+        elif self.max_iter is None:  # what the user could not know must not be an error
+            warmup_iter = min(warmup_iter, max_iter)
         return Schedule(max_iter, warmup_iter, self.open_choices.head_iter, self.batch_size)
 
     def objective(self, layers: Layers) -> Objective:

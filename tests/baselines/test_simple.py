@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from scipy.cluster.hierarchy import fcluster, linkage
 
 from caot.baselines.agglomerative import Agglomerative
 from caot.baselines.kmeans import EmbeddingKMeans
 from caot.baselines.spherical import SphericalKMeans, spherical_kmeans, unit_rows
 from caot.baselines.tfidf import TfidfKMeans
+from caot.inputs import read_inputs
 from caot.metrics import clustering_accuracy
 from tests.estimator_corpus import vectors
 
@@ -63,6 +65,14 @@ def test_agglomerative_labels_are_those_of_the_merging(kind: str) -> None:
 def test_agglomerative_merges_a_sample_of_many_texts() -> None:
     model = Agglomerative(3, max_merged=18).fit(ROWS)
     assert clustering_accuracy(np.repeat([0, 1, 2], 12), model.labels_) == 1
+
+
+def test_agglomerative_leaves_no_cluster_empty_where_vectors_are_equal() -> None:
+    rows = np.repeat(np.eye(2, dtype=np.float32), 6, axis=0)  # an encoder may not tell texts apart
+    head = Agglomerative(4)._cluster(rows, read_inputs(rows, on_empty="error"))
+    shares = head.predict(torch.from_numpy(rows)).exp()
+    assert shares.shape == (12, 2)
+    assert clustering_accuracy(np.repeat([0, 1], 6), shares.argmax(dim=1).numpy()) == 1
 
 
 def test_agglomerative_refuses_an_unknown_linkage() -> None:

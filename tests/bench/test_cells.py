@@ -72,6 +72,21 @@ def test_a_variant_changes_its_parameters_and_no_others(name, changed):
     assert {key: parameters[key] for key in full if parameters[key] != full[key]} == changed
 
 
+@pytest.mark.parametrize(("finetune", "max_iter"), [("none", 1000), ("2", 200), ("all", None)])
+def test_without_pseudo_labels_nothing_but_the_warm_up_is_left(finetune, max_iter):
+    cell = dataclasses.replace(
+        CELL, variant="without-pseudo-labels", finetune=finetune, max_iter=max_iter
+    )
+    model = METHODS["caot-faithful"].make(cell, 5)
+    assert model.warmup_iter == model.max_iter == (max_iter or 2000)
+
+
+def test_files_of_one_name_have_records_of_their_own(tmp_path):
+    paths = {Cell(str(tmp_path / part / "tickets.csv")).path(tmp_path) for part in "ab"}
+    assert len(paths) == 2
+    assert all(path.parent.name.startswith("tickets-csv-") for path in paths)
+
+
 def test_grids_are_the_papers():
     assert grid_variants("epsilon") == ["epsilon=0.5", "epsilon=1", "epsilon=5", "epsilon=10"]
     assert sum(map(len, GRIDS.values())) == 22

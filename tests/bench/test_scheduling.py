@@ -1,5 +1,7 @@
 """Only missing cells run, a process each; what goes wrong with one is recorded."""
 
+import os
+import signal
 import time
 
 import pytest
@@ -56,6 +58,10 @@ def _die(*_args):
     raise SystemExit(7)
 
 
+def _be_killed(*_args):
+    os.kill(os.getpid(), signal.SIGKILL)  # as when memory runs out
+
+
 def test_a_run_that_takes_too_long_is_ended(tmp_path, data, place, monkeypatch):
     monkeypatch.setattr(scheduling, "_work", _sleep)
     results, one = tmp_path / "results", cell(data)
@@ -65,8 +71,9 @@ def test_a_run_that_takes_too_long_is_ended(tmp_path, data, place, monkeypatch):
     assert "exit code" in record.content["error"]
 
 
-def test_a_process_that_dies_leaves_a_record(tmp_path, data, place, monkeypatch):
-    monkeypatch.setattr(scheduling, "_work", _die)
+@pytest.mark.parametrize("end", [_die, _be_killed])
+def test_a_process_that_dies_leaves_a_record(tmp_path, data, place, monkeypatch, end):
+    monkeypatch.setattr(scheduling, "_work", end)
     results, one = tmp_path / "results", cell(data)
     assert run_cells([one], results, place) == 1
     assert read_record(one.path(results)).status is CellStatus.FAILED
@@ -91,3 +98,11 @@ def test_names_are_checked_before_anything_runs(data):
         check_cells([cell("twet")])
     with pytest.raises(ValueError, match="there is no variant"):
         check_cells([cell(data, variant="odd")])
+
+
+def test_a_file_that_has_changed_is_run_again(tmp_path, data, place):
+    results, one = tmp_path / "results", cell(data, "kmeans")
+    run_cells([one], results, place)
+    assert missing_cells([one], results) == []
+    write_data(data, n_per_topic=11)
+    assert missing_cells([one], results) == [one]

@@ -48,6 +48,14 @@ def test_one_cluster_has_no_second():
     assert np.isnan(table["second_confidence"][0])
 
 
+def test_noise_has_no_second_cluster():
+    shares = [[0.9, 0.1], [0.0, 0.0], [0.0, 1.0]]
+    described = describe(["a text", "noise", "more text"], [0, -1, 1], shares, np.eye(3))
+    table = document_info(described, ["a text", "noise", "more text"], shares, [0, -1, 1])
+    assert table["second_cluster"].tolist() == [1, -1, -1]
+    assert table["second_confidence"].tolist() == [0.1, 0.0, 0.0]
+
+
 def test_other_texts_than_the_described_are_refused(described):
     with pytest.raises(ValueError, match="texts that were described"):
         cluster_info(described, TEXTS[:2])

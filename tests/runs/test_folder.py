@@ -67,6 +67,35 @@ def test_publishing_removes_what_is_replaced_and_keeps_the_rest(tmp_path):
     assert not (folder / "model" / "deep").exists()
 
 
+def test_what_is_rewritten_keeps_its_record_until_the_new_one_is_there(tmp_path, monkeypatch):
+    folder, fresh = tmp_path / "run", tmp_path / "run" / ".new"
+    fresh.mkdir(parents=True)
+    for path in (folder / "run.json", folder / "table", fresh / "run.json", fresh / "table"):
+        path.write_text(str(path.parent == fresh))
+
+    def interrupted(*_args):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(fresh), "replace", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            publish(fresh, folder, ())
+    assert (folder / "run.json").read_text() == "False"
+    publish(fresh, folder, ())
+    assert (folder / "run.json").read_text() == (folder / "table").read_text() == "True"
+
+
+def test_the_record_of_an_earlier_run_goes_before_its_files(tmp_path, monkeypatch):
+    folder, fresh = tmp_path / "run", tmp_path / "run" / ".new"
+    fresh.mkdir(parents=True)
+    (folder / "run.json").touch()
+    (folder / "old").touch()
+    gone = []
+    monkeypatch.setattr(type(fresh), "unlink", lambda path, missing_ok: gone.append(path.name))
+    publish(fresh, folder, ["old"])
+    assert gone == ["run.json", "old"]
+
+
 def test_what_is_no_run_folder(tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(RunError, match="is a file"):

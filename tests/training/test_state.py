@@ -206,6 +206,16 @@ def test_a_loss_that_is_not_finite_ends_in_the_last_good_state(monkeypatch, kind
     assert all(value.isfinite().all() for value in weights(trainer).values())
 
 
+def test_a_rarely_kept_state_is_fallen_back_on_all_the_same(monkeypatch):
+    monkeypatch.setattr(algorithm, "_KEEP_EVERY", 5)
+    broken = failing_contrast(10, lambda z: z.sum() * torch.nan)
+    monkeypatch.setattr(algorithm, "instance_contrast", broken)
+    states, trainer = [], make_trainer()
+    assert trainer.run(keep=states.append, keep_every=1000) is EndReason.DIVERGED
+    assert trainer.iteration == 15
+    assert [state.values["iteration"] for state in states] == [15]
+
+
 def test_huge_steps_end_in_a_finite_state():
     trainer = make_trainer(objective=Objective(learning_rate=1e30))
     before = weights(trainer)

@@ -64,7 +64,9 @@ class Agglomerative(FrozenMethod):
             merged = vectors[np.sort(chosen)]
         model = AgglomerativeClustering(self.n_clusters, linkage=self.linkage, metric=self.metric)
         labels = consistent(merged, model.fit_predict(merged))
+        labels = np.unique(labels, return_inverse=True)[1]  # equal vectors may leave one empty
+        n_clusters = int(labels.max()) + 1
         if len(merged) < len(vectors):
-            head = Centroids.of_labels(merged, labels, self.n_clusters)
+            head = Centroids.of_labels(merged, labels, n_clusters)
             return Centroids.of(vectors, head.centers.numpy())
-        return Remembered.of(vectors, labels, self.n_clusters, self.random_state)
+        return Remembered.of(vectors, labels, n_clusters, self.random_state)

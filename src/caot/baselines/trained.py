@@ -77,8 +77,8 @@ class TrainedMethod(LearnedMethod):
     cache_memory: float | str = "2GB"
     device: str | None = None
 
-    _least: ClassVar[dict[str, int]] = {**LearnedMethod._least, "max_length": 1, "max_chunks": 1}
-    _may_be_none: ClassVar[tuple[str, ...]] = ("max_length", "max_chunks")
+    _may_be_none: ClassVar[tuple[str, ...]] = ("max_iter", "max_length", "max_chunks")
+    _least: ClassVar[dict[str, int]] = {**LearnedMethod._least, **dict.fromkeys(_may_be_none, 1)}
     _always_adapts: ClassVar[bool] = False
 
     def _objective(self, source: Representation, n_iter: int) -> Objective:

@@ -1,4 +1,4 @@
-"""The one training loop of all methods: batch, losses, step of Adam, event."""
+"""The training loop that all baselines share: batch, losses, step of Adam, event."""
 
 from __future__ import annotations
 

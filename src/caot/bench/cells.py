@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -53,7 +54,7 @@ class Cell:
 
     def path(self, results: Path) -> Path:
         """Return the file of its record in a folder of results."""
-        return results / _slug(Path(self.dataset).name) / f"{self.name}.json"
+        return results / _folder_name(self.dataset) / f"{self.name}.json"
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything by name, ready for JSON."""
@@ -61,6 +62,15 @@ class Cell:
 
     def __str__(self) -> str:
         return f"{self.dataset} {self.name}"
+
+
+def _folder_name(dataset: str) -> str:
+    """Return the folder of a data set's records; files of one name in two places have two."""
+    path = Path(dataset)
+    if path.name == dataset:
+        return _slug(dataset)
+    place = hashlib.sha256(str(path.resolve().parent).encode()).hexdigest()
+    return f"{_slug(path.name)}-{place[:8]}"
 
 
 def _slug(part: str) -> str:

@@ -56,14 +56,15 @@ def _plan(model: CAOT, vectors: list[NDArray[np.float32]]) -> NDArray[np.float64
     settings = FitSettings.of(model.get_params(deep=False))
     solver = settings.transport(model.imbalance_.uniformity)
     networks = model.networks_
+    device = next(networks.parameters()).device
     with torch.no_grad():
-        original, first, second = (torch.from_numpy(part) for part in vectors)
+        original, first, second = (torch.from_numpy(part).to(device) for part in vectors)
         log_prob: Tensor = networks.predict(original)
         attention = networks.attention(networks.project(first), networks.project(second))
         similarity = batch_similarity(log_prob, attention.similarity, SimilaritySettings())
     if isinstance(solver, Prediction):
-        return log_prob.exp().numpy().astype(np.float64)
+        return log_prob.exp().cpu().numpy().astype(np.float64)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result = solver(log_prob, similarity if solver.uses_similarity else None)
-    return np.asarray(result.plan, dtype=np.float64)
+    return torch.as_tensor(result.plan).cpu().numpy().astype(np.float64)

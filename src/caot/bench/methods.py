@@ -16,7 +16,7 @@ from caot.bench.datasets import DATASETS
 from caot.bench.variants import find_variant
 from caot.effort import Layers
 from caot.estimator import CAOT
-from caot.settings import DEFAULT_MODE_VERSION, FitSettings
+from caot.settings import DEFAULT_MODE_VERSION, FitSettings, Mode
 from caot.training import Callback, TrainingConfig
 
 _STAND_IN_SAMPLES = 10_000
@@ -79,7 +79,7 @@ class Method:
     takes_views: bool = True
 
 
-def _caot(mode: str) -> Callable[[Cell, int], CAOT]:
+def _caot(mode: Mode) -> Callable[[Cell, int], CAOT]:
     def make(cell: Cell, n_clusters: int) -> CAOT:
         variant = find_variant(cell.variant)
         parameters: dict[str, Any] = {
@@ -93,7 +93,10 @@ def _caot(mode: str) -> Callable[[Cell, int], CAOT]:
         if mode == "faithful":
             parameters |= _as_printed(cell.dataset)
         if variant.warms_up_only:
-            parameters["warmup_iter"] = cell.max_iter
+            whole = FitSettings(mode=mode, max_iter=cell.max_iter).iterations(
+                frozen=cell.finetune == "none", n_samples=_STAND_IN_SAMPLES
+            )
+            parameters |= {"max_iter": whole, "warmup_iter": whole}
         return CAOT(**{**parameters, **variant.parameters})
 
     return make

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from caot.bench.cells import Cell
-from caot.bench.datasets import find_spec, is_file_name
+from caot.bench.datasets import find_spec, is_file_name, load_data
 from caot.bench.records import FORMAT, CellRecord, CellStatus, read_record, write_record
 from caot.bench.running import RunPlace, cell_hash, run_cell
 
@@ -31,6 +31,7 @@ class _Job:
     cell: Cell
     process: BaseProcess
     started: float
+    is_late: bool = False
 
 
 def missing_cells(cells: Iterable[Cell], results: Path, *, retry: bool = False) -> list[Cell]:
@@ -47,6 +48,11 @@ def _is_settled(cell: Cell, results: Path, *, retry: bool) -> bool:
         return False
     if not record.is_done:
         return not retry
+    # A user's file may have changed; the data sets of the benchmark are checked when read.
+    if is_file_name(cell.dataset):
+        digest = load_data(cell.dataset, None).digest
+        if record.content["data_sha256"] != digest:
+            return False
     wanted = cell_hash(cell, int(record.content["n_clusters"]))
     return bool(record.content["config_hash"] == wanted)
 
@@ -132,10 +138,11 @@ def _ended(running: list[_Job], time_limit: float | None) -> list[_Job]:
     """Take the jobs from the list that have ended, or have had their time."""
     done = []
     for job in list(running):
-        late = time_limit is not None and time.monotonic() - job.started > time_limit
-        if late and job.process.is_alive():
+        had_its_time = time_limit is not None and time.monotonic() - job.started > time_limit
+        job.is_late = had_its_time and job.process.is_alive()
+        if job.is_late:
             job.process.kill()
-        if late or not job.process.is_alive():
+        if job.is_late or not job.process.is_alive():
             job.process.join()
             running.remove(job)
             done.append(job)
@@ -150,11 +157,10 @@ def _settle(job: _Job, results: Path) -> CellRecord:
         if record is not None:
             return record
     seconds = time.monotonic() - job.started
-    killed = job.process.exitcode is not None and job.process.exitcode < 0
     content: dict[str, Any] = {
         "format": FORMAT,
         "cell": job.cell.as_dict(),
-        "status": CellStatus.TIMEOUT if killed else CellStatus.FAILED,
+        "status": CellStatus.TIMEOUT if job.is_late else CellStatus.FAILED,
         "error": f"ended after {seconds:.0f} seconds with exit code {job.process.exitcode}",
         "seconds": round(seconds, 3),
     }

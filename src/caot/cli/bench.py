@@ -164,7 +164,7 @@ def fetch(
     with guarded(), screen.listening():
         from caot.bench.sources import SOURCES, fetch_dataset
 
-        folder = data_dir or Path(os.environ.get("CAOT_DATA", "caot-data"))
+        folder = data_dir or Path(os.environ.get("CAOT_DATA") or "caot-data").expanduser()
         for name in names or list(SOURCES):
             screen.note(f"{name}: {fetch_dataset(name, folder)}")
 

@@ -158,8 +158,11 @@ def _require_texts(model: TextClusterer, path: Path) -> None:
 
 def _accelerated(saved: _Saved, texts: tuple[str, ...]) -> Encodes:
     from caot.acceleration import accelerate
+    from caot.prediction import text_encoder
 
     sample = [text for text in texts if text.strip()][:1000]
+    if not sample:  # nothing to compare encoders on
+        return text_encoder(saved.model)
     return accelerate(saved.model, sample, folder=saved.folder).encoder
 
 

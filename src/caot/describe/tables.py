@@ -53,8 +53,8 @@ def document_info(
     The columns are id (if ``ids`` are given), cluster, label, confidence, second_cluster and
     second_confidence. ``confidence`` is the probability of the text's cluster and
     ``second_cluster`` the most probable other one. A text that was given to no cluster has the
-    cluster -1, no label, and the confidences of its two most probable clusters. With one cluster
-    alone the second is -1 and its confidence NaN.
+    cluster -1, no label, and the confidences of its two most probable clusters. The second is -1
+    where no other cluster has a share; with one cluster alone its confidence is NaN.
     """
     n = len(as_texts(texts))
     clusters = checked_labels(labels, n)
@@ -65,6 +65,7 @@ def document_info(
     others[rows, first] = -np.inf
     alone = table.shape[1] == 1
     second = np.full(n, -1) if alone else others.argmax(axis=1)
+    second = np.where(others.max(axis=1) > 0, second, -1)  # where all else is 0 there is none
     names = {ABSTAINED: "", **description.labels}
     unknown = sorted(set(np.unique(clusters).tolist()) - set(names))
     if unknown:

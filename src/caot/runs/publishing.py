@@ -31,16 +31,18 @@ def listed(folder: Path) -> tuple[str, ...]:
 def publish(fresh: Path, folder: Path, replaced: Iterable[str]) -> None:
     """Move all files of ``fresh`` to their places, and remove those that an earlier run wrote.
 
-    ``run.json`` goes first and comes last: a folder that has one is complete. Files that no run
-    wrote stay where they are.
+    ``run.json`` goes before any file does, and comes last: a folder that has one is complete. Files
+    that no run wrote stay where they are.
     """
     new = listed(fresh)
-    for name in {*replaced} - {*new}:
+    gone = {*replaced} - {*new}
+    if gone:
+        (folder / RUN_FILE).unlink(missing_ok=True)
+    for name in gone:
         old = own_file(folder, name)
         if old is not None:
             old.unlink(missing_ok=True)
             _remove_if_empty(old.parent, folder)
-    (folder / RUN_FILE).unlink(missing_ok=True)
     for name in sorted(new, key=lambda name: name == RUN_FILE):
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)

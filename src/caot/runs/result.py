@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from caot.describe import ClusterDescription, Description, Keyword, cluster_info, document_info
 from caot.io import TextTable, add_columns
-from caot.texts import empty_rows
 
 ADDED = ("cluster", "label", "confidence", "second_cluster", "second_confidence")
 """What our columns hold, in their order."""
@@ -45,11 +44,7 @@ class RunResult:
 
     def document_info(self) -> pd.DataFrame:
         """Return cluster, label, confidence and second choice of each text, (n, 5)."""
-        info = document_info(self.description, self.table.texts, self.probabilities, self.labels)
-        # In the empty texts' own cluster there is nothing to choose.
-        empty = empty_rows(list(self.table.texts)) & (info["second_confidence"].to_numpy() == 0)
-        info.loc[empty, "second_cluster"] = -1
-        return info
+        return document_info(self.description, self.table.texts, self.probabilities, self.labels)
 
     def assignments(self) -> pd.DataFrame:
         """Return the input's columns and ours beside them, in input order."""

@@ -139,9 +139,12 @@ class Trainer:
                     else:
                         self.iteration += 1
                         self.rng_state = torch.get_rng_state()
-                        if self.iteration % keep_every == 0 and self.updater.is_finite():
+                        is_due = self.iteration % keep_every == 0
+                        if (is_due or self.iteration % _KEEP_EVERY == 0) and (
+                            self.updater.is_finite()
+                        ):
                             good = Snapshot.take(self)
-                            _pass_on(good, keep)
+                            _pass_on(good, keep if is_due else None)
         except KeyboardInterrupt:
             _pass_on(good, keep)
             raise

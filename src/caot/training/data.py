@@ -86,8 +86,8 @@ class TrainingData:
 
     def encode_all(self, encoder: Encoder, view: int) -> NDArray[np.float32]:
         """Return V(0), V(1) or V(2) of all samples, without gradients, (n, width)."""
-        words = None if self.words is None else self.words[view]
-        return beside(encoder.encode(self.view(view)), words)
+        vectors = encoder.encode(self.view(view))
+        return beside(vectors, None if self.words is None else self.words[view])
 
     def encode_original(self, encoder: Encoder, rows: NDArray[np.int64]) -> Tensor:
         """Return V(0) of the given rows, (n, width)."""

@@ -13,7 +13,7 @@ from caot.training.config import Objective
 
 
 class Losses(NamedTuple):
-    """The losses of an iteration; zero where one has no part."""
+    """The losses of an iteration; None where one has no part."""
 
     instance: Tensor | None = None  # L_I
     attention: Tensor | None = None  # L_A
