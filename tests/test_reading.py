@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,8 +41,8 @@ def with_modularities(monkeypatch: pytest.MonkeyPatch, fits: Sequence[float]) ->
     given = iter(fits)
     clusters = np.arange(len(TEXTS)) % 3
 
-    def begin(*_vectors: object, **_settings: object) -> Beginning:
-        return Beginning(clusters, None, next(given))
+    def begin(vectors: Any, *_more: object, **_settings: object) -> Beginning:
+        return Beginning(clusters, None, vectors, next(given))
 
     monkeypatch.setattr(reading_module, "begin", begin)
 
@@ -67,7 +68,7 @@ def test_the_more_words_may_say_the_clearer_they_must_be(
     with_modularities(monkeypatch, fits)
     found = read(settings(), prepared(), 3)
     assert found.kind == kind
-    assert f"embeddings are read {kind}" in caplog.text
+    assert f"texts are read by their embeddings {kind}" in caplog.text
     assert f"embeddings with words: modularity {fits[1]:.3f}" in caplog.text
     assert (found.words is None) is (kind == "alone")
 
@@ -130,7 +131,8 @@ def test_a_part_of_many_inputs_decides_and_all_are_read(monkeypatch: pytest.Monk
     def begin(vectors: np.ndarray, *_: object, **__: object) -> Beginning:
         seen.append(vectors)
         # The second, with words, stands out among the drawn rows.
-        return Beginning(np.zeros(len(vectors), np.int64), None, 0.9 if len(seen) == 2 else 0.5)
+        clusters, fit = np.zeros(len(vectors), np.int64), 0.9 if len(seen) == 2 else 0.5
+        return Beginning(clusters, None, vectors, fit)
 
     monkeypatch.setattr(reading_module, "begin", begin)
     found = read(settings(), prepared(), 3)

@@ -115,7 +115,7 @@ def test_what_was_written_is_read_again():
         ("faithful", False, 2000, 600),
         ("faithful", True, 2000, 600),
         ("default", True, 1000, 300),
-        ("default", False, 400, 0),
+        ("default", False, 200, 0),
     ],
 )
 def test_schedules_by_default(mode, frozen, max_iter, warmup_iter):
@@ -124,7 +124,8 @@ def test_schedules_by_default(mode, frozen, max_iter, warmup_iter):
 
 
 @pytest.mark.parametrize(
-    ("n_samples", "max_iter"), [(50, 200), (5_000, 200), (7_500, 300), (10_000, 400), (10**6, 400)]
+    ("n_samples", "max_iter"),
+    [(50, 200), (20_000, 200), (30_000, 300), (40_000, 400), (10**6, 400)],
 )
 def test_few_samples_need_few_iterations(n_samples, max_iter):
     assert FitSettings().schedule(frozen=False, n_samples=n_samples).max_iter == max_iter

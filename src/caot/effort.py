@@ -71,8 +71,8 @@ class Workload:
         # Two views forwards and backwards, the original forwards.
         each = (2 * _WITH_GRADIENT + 1) * n_top
         once = 3 * lower if n_top else lower  # noise on vectors makes views without encoding
-        if n_top:  # vectors for the first clusters and for the head start, labels at the end
-            once += 2 * n_top + self.n_layers
+        if n_top:  # vectors for first clusters and head start, labels at the end
+            once += n_top + self.n_layers
         if n_top and not self.keeps_lower:
             each += 3 * lower
             once -= lower  # of three views, less those for the first two

@@ -181,7 +181,7 @@ def prepare(
             views = _augment(settings, encoder, inputs, augmenter)
         embeddings: Embeddings | None = None
         if frozen:
-            embeddings = _embed(encoder, loaded.prepared, progress=settings.verbose > 0)
+            embeddings = embed(encoder, loaded.prepared, progress=settings.verbose > 0)
             data = _embedded_data(encoder, inputs, embeddings, views, noise)
             # A memory-mapped array is copied only if it must be.
             vectors = embeddings[inputs.filled] if inputs.empty.any() else embeddings
@@ -189,7 +189,7 @@ def prepare(
             prepared = (loaded.prepared, *(encoder.prepare(view) for view in views or ()))
             parts = [part.take(inputs.filled) for part in prepared]
             data = _learning_data(settings, encoder, parts, noise, n_iter)
-            vectors = _embed(encoder, data.original, progress=settings.verbose > 0)
+            vectors = embed(encoder, data.original, progress=settings.verbose > 0)
     return Preparation(inputs, encoder, layers, parameters, views, data, vectors, embeddings)
 
 
@@ -287,7 +287,7 @@ def _cache_folder() -> Path | None:
     return default_folder() if os.environ.get("CAOT_CACHE") else None
 
 
-def _embed(encoder: Encoder, values: Values, *, progress: bool = False) -> Embeddings:
+def embed(encoder: Encoder, values: Values | Batchable, *, progress: bool = False) -> Embeddings:
     """Encode, through the cache on disk if ``CAOT_CACHE`` names one."""
     if _cache_folder() is not None and not isinstance(values, Deferred):
         return EmbeddingCache().get(encoder, values, progress=progress)
@@ -303,7 +303,7 @@ def _embedded_data(
 ) -> TrainingData:
     """Return the embeddings of the three views: a frozen encoder runs once per text."""
     vectors = Features(encoder.width)
-    embedded = [_embed(encoder, view) for view in views or ()]
+    embedded = [embed(encoder, view) for view in views or ()]
     if embedded and np.array_equal(embedded[0], embedded[1]):
         msg = (
             "the two views are equal, and a frozen encoder leaves them so: there is nothing to "

@@ -42,17 +42,19 @@ class Reading:
         The words that count beside them, if any do.
     words_of_views
         Vectors of the words of the inputs, and of their views where there are texts of them.
-    vectors
-        V(0) before training, (n, width).
     beginning
-        First clusters of these vectors, and their neighbours.
+        V(0) before training, their first clusters, and their neighbours.
     """
 
     kind: Kind
     words: Words | None
     words_of_views: tuple[Embeddings, ...] | None
-    vectors: Embeddings
     beginning: Beginning
+
+    @property
+    def vectors(self) -> Embeddings:
+        """V(0) before training, (n, width)."""
+        return self.beginning.vectors
 
     @property
     def merit(self) -> float:
@@ -74,7 +76,7 @@ def read(settings: FitSettings, prepared: Preparation, n_clusters: int) -> Readi
         chosen = reader.best(kinds, drawn).kind
         kinds = {chosen: kinds[chosen]}
     best = reader.best(kinds)
-    logger.info("embeddings are read %s", best.kind)
+    logger.info("texts are read by their embeddings %s", best.kind)
     return best
 
 
@@ -123,7 +125,7 @@ class _Reader:
         if settings.start.kind == "neighbours":
             fit = beginning.modularity
             logger.info("embeddings %s: modularity %.3f of the first clusters", kind, fit)
-        return Reading(kind, words, said, vectors, beginning)
+        return Reading(kind, words, said, beginning)
 
     def _texts(self, column: Values, rows: Rows = _ALL) -> list[str]:
         return [column[row] for row in self.prepared.inputs.filled[rows]]

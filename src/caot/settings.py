@@ -52,6 +52,14 @@ _PATIENCE_FROZEN = 150  # cheap iterations: no hurry
 _INNER_TOL = 1e-6
 
 
+def usual_iterations(n_samples: int, *, frozen: bool) -> int:
+    """Return how many iterations a method has: 1,000, or 200 to 400 if layers learn.
+
+    These are costly, and more of them gained nothing where every sample came twice.
+    """
+    return _FROZEN_ITER if frozen else min(400, max(200, n_samples // 100))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparationSettings:
     """What turns texts into something to learn from; every method has these settings.
@@ -180,15 +188,14 @@ class FitSettings(PreparationSettings):
     def iterations(self, *, frozen: bool, n_samples: int) -> int:
         """Return how many iterations a run has.
 
-        Without ``max_iter`` these are the paper's 2,000 in faithful mode; 1,000 for a frozen
-        encoder; and for one that learns 200 to 400, in proportion to the samples: few samples come
-        often enough all the same.
+        Without ``max_iter`` these are the paper's 2,000 in faithful mode, or else as many as
+        `usual_iterations` says.
         """
         if self.max_iter is not None:
             return self.max_iter
         if self.is_faithful:
             return _FAITHFUL_ITER
-        return _FROZEN_ITER if frozen else min(400, max(200, n_samples // 25))
+        return usual_iterations(n_samples, frozen=frozen)
 
     def schedule(self, *, frozen: bool, n_samples: int, n_iter: int | None = None) -> Schedule:
         """Return the schedule of a run.

@@ -52,12 +52,14 @@ class StartSettings:
 class Beginning:
     """What training begins with: first clusters of n samples, (n,), and their neighbours, if any.
 
-    Clusters are numbered 0 .. k - 1. ``modularity`` tells how well they cut the graph of neighbours
-    (Eq. 34); NaN where they were found without asking it.
+    Clusters are numbered 0 .. k - 1. ``vectors``, (n, width), are what they were found by.
+    ``modularity`` tells how well they cut the graph of neighbours (Eq. 34); NaN where they were
+    found without asking it.
     """
 
     clusters: NDArray[np.int64]
     neighbours: Neighbours | None
+    vectors: NDArray[np.float32]
     modularity: float = math.nan
 
 
@@ -85,7 +87,7 @@ def begin(
     if neighbours is None or settings.kind == "kmeans":
         restarts = settings.restarts
         usual = kmeans(vectors, n_clusters, n_init=restarts, random_state=random_state)
-        return Beginning(usual.labels, neighbours)
+        return Beginning(usual.labels, neighbours, vectors)
     smoothed = neighbours.smooth(vectors)
     linked = average_linkage(smoothed, n_clusters, random_state=random_state)
     rounded = breathing_kmeans(smoothed, n_clusters, random_state=random_state).labels
@@ -98,8 +100,8 @@ def begin(
         round_fit,
     )
     if use_linkage:
-        return Beginning(linked, neighbours, link_fit)
-    return Beginning(rounded, neighbours, round_fit)
+        return Beginning(linked, neighbours, vectors, link_fit)
+    return Beginning(rounded, neighbours, vectors, round_fit)
 
 
 def average_linkage(

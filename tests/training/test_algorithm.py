@@ -240,11 +240,32 @@ def test_the_networks_read_words_beside_the_embeddings(kind):
 
 
 def test_what_is_known_already_is_not_looked_for():
-    known = Beginning(np.arange(60) % N_CLUSTERS, Neighbours(np.zeros((60, 1), dtype=np.int32)))
+    clusters, nearest = np.arange(60) % N_CLUSTERS, np.zeros((60, 1), dtype=np.int32)
+    known = Beginning(clusters, Neighbours(nearest), np.zeros((60, 4), dtype=np.float32))
     usual = make_trainer("frozen")
     trainer = Trainer(usual.encoder, usual.data, usual.config, beginning=known)
     assert trainer.start is known.clusters
     assert trainer.neighbours is known.neighbours
+
+
+@pytest.mark.parametrize(("warmup_iter", "times"), [(0, 0), (8, 1)])
+def test_the_head_start_encodes_only_what_the_encoder_would_now_give_differently(
+    warmup_iter, times, monkeypatch
+):
+    schedule = Schedule(max_iter=12, warmup_iter=warmup_iter, head_iter=6, batch_size=20)
+    usual = make_trainer("trainable", schedule=schedule, head_on_originals=True)
+    known = begin(
+        usual.data.encode_all(usual.encoder, 0),
+        N_CLUSTERS,
+        usual.config.start,
+        with_neighbours=False,
+        random_state=0,
+    )
+    data, encoder, asked = usual.data, usual.encoder, []
+    encode = encoder.encode
+    monkeypatch.setattr(encoder, "encode", lambda *parts: asked.append(parts) or encode(*parts))
+    Trainer(encoder, data, usual.config, usual.parameters, beginning=known).run()
+    assert len(asked) == times
 
 
 def test_the_transport_heeds_the_neighbours_pseudo_labels():

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from caot.baselines.base import Baseline, Vectors, Views
-from caot.baselines.encoding import embed, open_encoder
 from caot.baselines.heads import Head
 from caot.inputs import Inputs
-from caot.settings import EncoderSpec
+from caot.preparation import embed, load
+from caot.settings import EncoderSpec, PreparationSettings
 from caot.training import Callback
 
 
@@ -41,16 +41,16 @@ class FrozenMethod(Baseline):
     _may_be_none: ClassVar[tuple[str, ...]] = ("max_length", "max_chunks")
 
     def _fit(self, inputs: Inputs, views: Views | None, callbacks: Sequence[Callback]) -> Vectors:
-        encoder = open_encoder(
-            self.encoder,
-            inputs,
+        settings = PreparationSettings(
+            encoder=self.encoder,
             max_length=self.max_length,
             max_chunks=self.max_chunks,
             device=self.device,
         )
-        vectors = embed(encoder, inputs, progress=self.verbose > 0)
+        loaded = load(settings, inputs)
+        vectors = embed(loaded.encoder, loaded.prepared, progress=self.verbose > 0)
         self.networks_ = self._cluster(vectors, inputs)
-        self.encoder_ = encoder
+        self.encoder_ = loaded.encoder
         return vectors
 
     def _cluster(self, vectors: Vectors, inputs: Inputs) -> Head:

@@ -16,7 +16,13 @@ from caot.baselines.training import Loop, Objective, seeded
 from caot.inputs import Inputs
 from caot.preparation import Preparation, choose_layers, load, prepare
 from caot.quantities import seconds
-from caot.settings import AugmenterSpec, EncoderSpec, FineTune, PreparationSettings
+from caot.settings import (
+    AugmenterSpec,
+    EncoderSpec,
+    FineTune,
+    PreparationSettings,
+    usual_iterations,
+)
 from caot.training import Callback
 
 _RATE_ALL = 2e-5
@@ -99,7 +105,7 @@ class TrainedMethod(LearnedMethod):
 
     def _usual_iterations(self, n_samples: int, *, frozen: bool) -> int:
         """Return how many iterations there are where the user set no number."""
-        return 1000 if frozen else min(400, max(200, n_samples // 25))
+        return usual_iterations(n_samples, frozen=frozen)
 
     def _fit(self, inputs: Inputs, views: Views | None, callbacks: Sequence[Callback]) -> Vectors:
         deadline = time.monotonic() + seconds(self.time_budget)

@@ -154,7 +154,7 @@ def headline(data: ReportData, cards: tuple[Card, ...]) -> tuple[Tile, ...]:
             Tile(
                 f"{coefficient:.2f}",
                 "imbalance",
-                f"{imbalance_level(coefficient)}; sizes' deviation over their mean",
+                f"{imbalance_level(coefficient)}; standard deviation of sizes over their mean",
             ),
         ]
     if len(assigned) < n:

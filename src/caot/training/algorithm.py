@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from caot.encoders import Encoder
 from caot.encoders.device import device_of, to_device
 from caot.losses import attention_contrast, instance_contrast, pseudo_label_loss
+from caot.neighbours import Neighbours
 from caot.networks import Attention
 from caot.start import Beginning, begin
 from caot.training.config import Stage, TrainingConfig
@@ -92,11 +93,12 @@ class Trainer:
         self.recorder = Recorder(config.n_clusters)
         self.iteration = 0
         unknown = np.full(len(data), -1, dtype=np.int64)
-        self.start, self.neighbours = unknown, None
-        if beginning is not None:
-            self.start, self.neighbours = beginning.clusters, beginning.neighbours
-        self.last_labels = unknown.copy()
+        self.start = unknown
+        self.neighbours: Neighbours | None = None
         self._vectors: NDArray[np.float32] | None = None
+        if beginning is not None:
+            self._take(beginning)
+        self.last_labels = unknown.copy()
 
     @property
     def optimizer(self) -> torch.optim.Adam:
@@ -312,9 +314,10 @@ class Trainer:
 
     def _enter(self, stage: Stage) -> None:
         """Begin a stage: first clusters for the first two, anew when the encoder has learned."""
-        self._vectors = None
         self._emit(StageStarted(stage, *self.config.schedule.bounds(stage)))
         has_learned = self.iteration > 0 and bool(self.parameters)
+        if has_learned:
+            self.forget_embeddings()
         if stage is Stage.INTERACTIVE or (self.start[0] >= 0 and not has_learned):
             return
         config = self.config
@@ -325,7 +328,15 @@ class Trainer:
             with_neighbours=config.neighbour_weight > 0,
             random_state=config.random_state,
         )
+        self._take(beginning)
+
+    def _take(self, beginning: Beginning) -> None:
         self.start, self.neighbours = beginning.clusters, beginning.neighbours
+        self._vectors = beginning.vectors
+
+    def forget_embeddings(self) -> None:
+        """Forget the embeddings of all samples, which the encoder would now give differently."""
+        self._vectors = None
 
     def _starting_targets(self, rows: NDArray[np.int64]) -> Tensor:
         return to_device(self.start[rows], self.device)

@@ -62,6 +62,7 @@ class Snapshot:
         """Put the trainer back to where the copy was taken."""
         tensors = self.tensors
         trainer.iteration = int(self.values["iteration"])
+        trainer.forget_embeddings()
         trainer.rng_state = tensors["rng"].clone()
         trainer.noise.set_state(tensors["noise"])
         trainer.sampler.restore(self.values["sampler"], tensors["queue"].numpy())
