@@ -42,13 +42,42 @@ def test_a_copy_is_a_neighbour_and_zeros_do_no_harm() -> None:
     assert found.max() < len(doubled)
 
 
-def test_of_many_samples_some_are_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(neighbours, "CANDIDATES", 50)
-    found = Neighbours.of(VECTORS, 5, random_state=3).index
-    assert found.shape == (300, 5)
-    assert len(np.unique(found)) <= 50
+@pytest.fixture
+def cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let 300 rows be many."""
+    for name, value in {"ALL_ROWS": 150, "_CELL_ROWS": 20, "_SEARCHED": 60}.items():
+        monkeypatch.setattr(neighbours, name, value)
+
+
+def in_common(found: Neighbours, exact: Neighbours) -> float:
+    """Return which share of the exact neighbours was found."""
+    pairs = zip(found.index, exact.index, strict=True)
+    return float(np.mean([np.isin(theirs, ours).mean() for ours, theirs in pairs]))
+
+
+def test_of_many_samples_most_neighbours_are_found(request: pytest.FixtureRequest) -> None:
+    centers = 4 * RNG.normal(size=(6, 8))
+    groups = np.repeat(centers, 50, axis=0) + RNG.normal(size=(300, 8))
+    vectors = groups.astype(np.float32)
+    exact = Neighbours.of(vectors, 5)
+    request.getfixturevalue("cells")
+    found = Neighbours.of(vectors, 5, random_state=3)
+    assert in_common(found, exact) > 0.9
+    assert not (found.index == np.arange(300)[:, None]).any()
+    np.testing.assert_array_equal(found.index, Neighbours.of(vectors, 5, random_state=3).index)
+    # Without the cells around, far more are missed.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(neighbours, "_SEARCHED", 6)
+        assert in_common(Neighbours.of(vectors, 5, random_state=3), exact) < in_common(found, exact)
+
+
+@pytest.mark.usefixtures("cells")
+def test_many_samples_may_be_alike() -> None:
+    alike = np.concatenate([np.ones((280, 8), np.float32), VECTORS[:20]])
+    found = Neighbours.of(alike, 5).index
     assert not (found == np.arange(300)[:, None]).any()
-    np.testing.assert_array_equal(found, Neighbours.of(VECTORS, 5, random_state=3).index)
+    assert all(len(set(row)) == 5 for row in found.tolist())
+    assert (found[:280] < 280).all()
 
 
 def test_smoothing_is_equation_33() -> None:

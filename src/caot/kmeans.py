@@ -28,14 +28,19 @@ class Partition:
 
 
 def kmeans(
-    embeddings: NDArray[np.float32], n_clusters: int, *, n_init: int, random_state: int
+    embeddings: NDArray[np.float32],
+    n_clusters: int,
+    *,
+    n_init: int,
+    max_iter: int = 300,
+    random_state: int,
 ) -> Partition:
-    """Return the best of ``n_init`` runs of K-means by inertia.
+    """Return the best of ``n_init`` runs of K-means, of ``max_iter`` iterations, by inertia.
 
     Beyond 20,000 rows the centres come from that many, drawn at random, and every row goes to the
     nearest of them.
     """
-    model = KMeans(n_clusters=n_clusters, n_init=n_init, random_state=random_state)
+    model = KMeans(n_clusters, n_init=n_init, max_iter=max_iter, random_state=random_state)
     return _partition(embeddings, _fitted(model, _sample(embeddings, random_state)))
 
 

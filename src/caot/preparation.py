@@ -131,7 +131,7 @@ def _tell_of_cut_texts(encoder: Encoder, prepared: Batchable) -> None:
         level = logging.WARNING if n_cut > _MANY_CUT * len(prepared) else logging.INFO
         told = (
             "%d of %d texts fill the %d tokens that are read of a text: what comes after is left "
-            "out; max_chunks (--max-chunks) reads more"
+            "out unless max_chunks is set"
         )
         logger.log(level, told, n_cut, len(prepared), encoder.max_length)
 

@@ -31,7 +31,6 @@ from caot.bench.methods import (
 )
 from caot.bench.observers import Clock, FeatureKeeper, LastLabels
 from caot.bench.records import FORMAT, CellStatus, config_hash, machine_facts
-from caot.bench.suites import belongs_to
 from caot.bench.variants import find_variant
 from caot.bench.views import views_of
 from caot.encoders import EncoderNotAvailable
@@ -109,8 +108,8 @@ def _run(cell: Cell, place: RunPlace) -> dict[str, Any]:
     takes_views = method.takes_views and find_variant(cell.variant).takes_views
     given = views.views if takes_views else None
     clock, last = Clock(), LastLabels(len(data))
-    is_drawn = cell.dataset in _FEATURE_CURVES and belongs_to(cell, "representations")
-    keeper = FeatureKeeper() if is_drawn and method.finetunes and given else None
+    is_drawn = cell.dataset in _FEATURE_CURVES and method.finetunes and cell.variant == "full"
+    keeper = FeatureKeeper() if is_drawn and given else None
     observers = [clock, last] if keeper is None else [clock, last, keeper]
     fit_without_labels(model, inputs, given, observers)
     seconds = clock.seconds_by_stage()

@@ -279,8 +279,3 @@ SUITES: Mapping[str, Suite] = {
     "long-texts": Suite("Long texts", _long_texts, 3),
     "images": Suite("Images", _images, 3),
 }
-
-
-def belongs_to(cell: Cell, suite: str) -> bool:
-    """Tell whether a cell is one of a suite's, at whichever budget."""
-    return any(cell in SUITES[suite].at(budget, [cell.seed]) for budget in BUDGETS)

@@ -63,9 +63,8 @@ def document_info(
     first = np.where(clusters == ABSTAINED, table.argmax(axis=1), clusters)
     others = table.copy()
     others[rows, first] = -np.inf
-    alone = table.shape[1] == 1
-    second = np.full(n, -1) if alone else others.argmax(axis=1)
-    second = np.where(others.max(axis=1) > 0, second, -1)  # where all else is 0 there is none
+    best = others.max(axis=1)
+    second = np.where(best > 0, others.argmax(axis=1), -1)  # where all else is 0 there is none
     names = {ABSTAINED: "", **description.labels}
     unknown = sorted(set(np.unique(clusters).tolist()) - set(names))
     if unknown:
@@ -80,6 +79,6 @@ def document_info(
         "label": [names[cluster] for cluster in clusters.tolist()],
         "confidence": table[rows, first],
         "second_cluster": second.astype(np.int64),
-        "second_confidence": np.full(n, np.nan) if alone else others[rows, second],
+        "second_confidence": np.where(np.isfinite(best), best, np.nan),
     }
     return pd.DataFrame(columns)
