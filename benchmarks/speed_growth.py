@@ -47,7 +47,7 @@ class GrowthAgenda:
     n_texts: int | None = None
     copies: Sequence[int] = (1, 2, 4)
     max_iter: int = 300
-    rounds: int = 2
+    rounds: int = 3
     n_encoded: int = 2000
     mapped_shape: tuple[int, int] = (1_000_000, 384)
     mapped_clusters: int = 50
