@@ -242,3 +242,9 @@ def test_a_transformer_that_learned_is_saved_with_what_it_learned(
     model.save_pretrained(tmp_path / "model")
     loaded = type(model).from_pretrained(tmp_path / "model")
     np.testing.assert_array_equal(loaded.predict(WORD_TEXTS), model.labels_)
+
+
+@pytest.mark.parametrize("max_iter", [0, -5])
+def test_training_needs_an_iteration(max_iter: int) -> None:
+    with pytest.raises(ValueError, match="max_iter"):
+        quick("sccl", max_iter=max_iter).fit(CORPUS.texts)
