@@ -84,11 +84,13 @@ def test_lower_layers_are_kept_where_texts_come_again() -> None:
     assert isinstance(once.prepared.data.original, Deferred)
 
 
-def test_faithful_mode_keeps_no_lower_layers() -> None:
-    made = plan(views=VIEWS, finetune=1, mode="faithful")
+def test_faithful_mode_keeps_lower_layers_if_fewer_than_all_learn() -> None:
+    made = plan(views=VIEWS, finetune="all", mode="faithful")
     assert isinstance(made.prepared.data.original, Tokens)
     assert not made.config.head_on_originals
     assert made.config.stopping.patience == 0
+    fewer = plan(views=VIEWS, finetune=1, mode="faithful")
+    assert isinstance(fewer.prepared.data.original, Activations)
 
 
 def test_more_than_the_memory_goes_to_a_file() -> None:
@@ -174,7 +176,8 @@ def test_the_iterations_saved_are_reported(
         ({"finetune": 1, "max_iter": 1, "warmup_iter": 0, "batch_size": 2}, True, True),
         ({"finetune": "all"}, False, False),
         ({"finetune": "none"}, True, False),
-        ({"finetune": 1, "mode": "faithful"}, True, False),
+        ({"finetune": "all", "mode": "faithful"}, True, False),
+        ({"finetune": 1, "mode": "faithful"}, True, True),
     ],
 )
 def test_bfloat16_where_it_is_fast_and_layers_learn(

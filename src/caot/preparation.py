@@ -324,10 +324,10 @@ def _learning_data(
     n_iter: int,
 ) -> TrainingData:
     """Return the three views as tokens, or as what frozen lower layers make of them."""
-    mixed = not settings.is_faithful and has_fast_bfloat16(device_of(encoder))
-    # As printed, the dropout of frozen layers is part of the method: nothing of it can be kept.
-    if settings.is_faithful or not _has_frozen_layers(encoder):
-        return _three_views(parts, noise, mixed_precision=mixed)
+    mixed = has_fast_bfloat16(device_of(encoder))
+    if not _has_frozen_layers(encoder):
+        # As printed all layers learn, in float32. Fewer are a smaller effort: it saves what it can.
+        return _three_views(parts, noise, mixed_precision=mixed and not settings.is_faithful)
     tokens = [cast("Tokens", part) for part in parts]  # what layered encoders prepare
     if n_iter * settings.batch_size <= len(parts[0]):  # no text comes twice
         deferred = [Deferred(encoder, part) for part in tokens]

@@ -130,6 +130,7 @@ def test_feature_curves_are_kept_where_the_paper_draws_them(data, place, monkeyp
 @pytest.mark.parametrize("method", ["sccl", "rstc", "scpcl", "fnscc", "cc", "scl"])
 def test_any_method_that_trains_on_views_is_measured(method, data, place, monkeypatch):
     monkeypatch.setattr(running, "_FEATURE_CURVES", (str(data),))
+    monkeypatch.setattr(running, "_DRAWN", (method,))
     watched = run_cell(cell(data, method), place)
     assert watched["status"] == "done", watched
     assert [point["iteration"] for point in watched["ns"]][:: len(watched["ns"]) - 1] == [0, 11]

@@ -50,7 +50,7 @@ class FeatureKeeper:
     They are measured after the fit, when labels may be looked at; float16 is enough for cosines.
     """
 
-    def __init__(self, n_points: int = 11) -> None:
+    def __init__(self, n_points: int) -> None:
         self._n_points = n_points
         self.kept: list[tuple[int, NDArray[np.float16], NDArray[np.float16]]] = []
 

@@ -39,9 +39,11 @@ from caot.kmeans import kmeans
 from caot.metrics import score
 from caot.persistence import library_versions
 
-# The features are kept only where the paper draws them: they take memory, and time where layers
-# learn.
+# The features are kept only where the paper draws them, and seldom where layers learn: then all
+# texts are encoded for each point.
 _FEATURE_CURVES = ("searchsnippets", "googlenews-ts")
+_DRAWN = ("caot", "caot-faithful", "rstc", "sccl")
+_POINTS_FROZEN, _POINTS_LEARNING = 11, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +110,7 @@ def _run(cell: Cell, place: RunPlace) -> dict[str, Any]:
     takes_views = method.takes_views and find_variant(cell.variant).takes_views
     given = views.views if takes_views else None
     clock, last = Clock(), LastLabels(len(data))
-    is_drawn = cell.dataset in _FEATURE_CURVES and method.finetunes and cell.variant == "full"
-    keeper = FeatureKeeper() if is_drawn and given else None
+    keeper = _feature_keeper(cell) if given else None
     observers = [clock, last] if keeper is None else [clock, last, keeper]
     fit_without_labels(model, inputs, given, observers)
     seconds = clock.seconds_by_stage()
@@ -130,6 +131,13 @@ def _run(cell: Cell, place: RunPlace) -> dict[str, Any]:
     if method.learns:
         outcome |= measure(FittedRun(cell, model, data, inputs, given, last, keeper))
     return outcome
+
+
+def _feature_keeper(cell: Cell) -> FeatureKeeper | None:
+    """Return what keeps the features of a run whose curve is drawn."""
+    if cell.dataset not in _FEATURE_CURVES or cell.method not in _DRAWN or cell.variant != "full":
+        return None
+    return FeatureKeeper(_POINTS_FROZEN if cell.finetune == "none" else _POINTS_LEARNING)
 
 
 def fit_without_labels(
