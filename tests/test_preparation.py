@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from caot.augment import FeatureNoise
-from caot.encoders import Activations, Deferred, Features, Rows, Tokens
+from caot.encoders import Activations, Deferred, EmbeddingCache, Features, Rows, Tokens
 from caot.inputs import check_views, read_inputs
 from caot.preparation import Preparation, choose_layers, load, prepare
 from caot.settings import PreparationSettings
@@ -52,6 +53,19 @@ def test_an_encoder_that_learns_gives_what_its_trained_layers_read(
         assert isinstance(part, kind)
         assert len(part) == len(TEXTS)
     np.testing.assert_allclose(made.vectors, made.final_embeddings(), atol=1e-2)
+
+
+def test_what_a_trained_encoder_gives_in_the_end_is_kept_with_the_other_embeddings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CAOT_CACHE", str(tmp_path))
+    made = prepared(finetune="all")
+    made.parameters[0].data += 1.0
+    given = made.final_embeddings()
+    monkeypatch.setattr(type(made.encoder), "encode", None)
+    np.testing.assert_array_equal(EmbeddingCache().get(made.encoder, TEXTS), given)
+    np.testing.assert_array_equal(made.final_embeddings(), given)
+    assert not np.array_equal(made.vectors, given)
 
 
 def test_nothing_is_kept_of_texts_that_come_once() -> None:

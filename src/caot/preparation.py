@@ -109,7 +109,7 @@ class Preparation:
         """Return the embeddings of all inputs by the encoder as it is now, (n, width)."""
         if self.embeddings is not None:
             return self.embeddings
-        return self.encoder.encode(self.inputs.values)
+        return embed(self.encoder, self.inputs.values)
 
 
 def load(settings: PreparationSettings, inputs: Inputs) -> Loaded:

@@ -9,12 +9,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from caot.baselines.representation import AdaptedEncoder
 from caot.bench.cells import Cell
 from caot.bench.coupling import coupling_picture
 from caot.bench.datasets import BenchmarkData
 from caot.bench.methods import Estimator, Inputs
 from caot.bench.observers import FeatureKeeper, LastLabels
-from caot.encoders import EmbeddingCache
+from caot.encoders import EmbeddingCache, Encoder
 from caot.estimator import CAOT
 from caot.kmeans import kmeans
 from caot.metrics import neighbourhood_similarity, score
@@ -63,11 +64,17 @@ def measure(run: FittedRun) -> dict[str, Any]:
 
 
 def representations(model: Any, inputs: Inputs) -> NDArray[np.float32]:  # noqa: ANN401
-    """Return V(0) of the inputs by the encoder as it is after the fit, (n, width)."""
-    if isinstance(inputs, np.ndarray) or not isinstance(model, CAOT):
-        vectors: NDArray[np.float32] = model.transform(inputs)
-        return vectors
-    return EmbeddingCache().get(model.encoder_, inputs)  # known already if it has not learned
+    """Return V(0) of the inputs by the encoder as it is after the fit, (n, width).
+
+    The fit has encoded them last of all, so that the cache knows them.
+    """
+    encoder = model.encoder_
+    if isinstance(encoder, AdaptedEncoder):
+        return encoder.adapt(EmbeddingCache().get(encoder.encoder, inputs))
+    if isinstance(encoder, Encoder):
+        return EmbeddingCache().get(encoder, inputs)
+    vectors: NDArray[np.float32] = model.transform(inputs)
+    return vectors
 
 
 def _of_caot(run: FittedRun, model: CAOT) -> dict[str, Any]:
