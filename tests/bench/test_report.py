@@ -9,9 +9,12 @@ from caot.bench.cells import Cell
 from caot.bench.document import Picture, Section, Table, to_html, to_markdown
 from caot.bench.records import CellStatus, write_record
 from caot.bench.report import write_report
-from caot.bench.suites import EIGHT, SUITES, THREE
+from caot.bench.suites import DEVELOPMENT, EIGHT, SUITES, THREE
 from caot.bench.summaries import Results, Summary
 from caot.bench.variants import GRIDS
+
+
+EVEN = {"coefficient": 0.1, "level": "balanced", "uniformity": 100.0, "floor": 0.0}
 
 
 def record(results, cell, accuracy, **more):
@@ -72,6 +75,21 @@ def rows_of(text, start):
     return [line for line in text.splitlines() if line.startswith(f"| {start}")]
 
 
+def test_modes_side_by_side_have_means_where_all_sets_were_run(tmp_path):
+    for place, data in enumerate(EIGHT):
+        record(tmp_path, Cell(data, "caot"), 0.1 * place, seconds=60.0 * place, imbalance=EVEN)
+        if data in DEVELOPMENT:
+            record(tmp_path, Cell(data, "kmeans"), 0.5)
+    text = write_report(tmp_path, None).split("\n## Both modes")[1].split("\n## ")[0]
+    (default,) = rows_of(text, "CAOT, default, MiniLM, frozen")
+    chosen = [10 * place for place, data in enumerate(EIGHT) if data in DEVELOPMENT]
+    others = [10 * place for place, data in enumerate(EIGHT) if data not in DEVELOPMENT]
+    means = f"| {sum(chosen) / 3:.2f} | {sum(others) / 5:.2f} | 35.00 |"
+    assert default.endswith(f"{means} 3.50 | 7.00 |")
+    assert rows_of(text, "K-means")[0].endswith("| 50.00 |  |  |  |  |")
+    assert "| 82.44 |" in rows_of(text, "paper: OURS, bge-base")[0]
+
+
 def test_means_spreads_and_differences(results):
     text = write_report(results, None)
     (accuracy, less, nmi, _) = rows_of(text, "CAOT, as printed, MiniLM, frozen, 1,000 it")[:4]
@@ -86,7 +104,7 @@ def test_means_spreads_and_differences(results):
 
 def test_every_suite_has_its_section_and_figures_of_the_records(results):
     text = write_report(results, None)
-    assert text.count("\n## ") == 14
+    assert text.count("\n## ") == 15
     assert "`caot bench run ablations`" in text
     assert "| Tweet | 0.70 | severe | 0.05 | 0.01 | 0.61 |" in text
     # The mean of the last fifth of five bins.

@@ -13,6 +13,7 @@ from caot.bench.effort_sections import (
     contributions_section,
     cost_section,
     effort_section,
+    modes_section,
     representations_section,
 )
 from caot.bench.paper import Printed
@@ -261,6 +262,7 @@ def images_section(results: Results) -> Section:
 
 SECTIONS: tuple[Callable[[Results], Section], ...] = (
     main_section,
+    modes_section,
     imbalanced_section,
     ablations_section,
     pseudo_labels_section,
