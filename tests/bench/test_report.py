@@ -13,7 +13,6 @@ from caot.bench.suites import DEVELOPMENT, EIGHT, SUITES, THREE
 from caot.bench.summaries import Results, Summary
 from caot.bench.variants import GRIDS
 
-
 EVEN = {"coefficient": 0.1, "level": "balanced", "uniformity": 100.0, "floor": 0.0}
 
 
