@@ -23,11 +23,14 @@ import numpy as np
 from benchmarks.speed_corpus import Corpus, Source, Vectors
 from benchmarks.speed_memory import peak_mb
 from caot import CAOT
+from caot.baselines import make_method
 from caot.encoders import load_encoder
 from caot.training import Event, Finished, StageStarted
 
 # The published times of a fixed number of steps for 20, 40 and 80 thousand texts, as ratios.
 PUBLISHED_GROWTH = (1.0, 1.10, 1.35)
+PUBLISHED_RIVALS = {"rstc": (1.0, 1.67, 2.63)}
+OURS = "caot"
 MEMORY_LIMIT_GB = 8.0
 
 # Which view stands for the text and which are its views, part by part of the rows.
@@ -48,6 +51,7 @@ class GrowthAgenda:
     copies: Sequence[int] = (1, 2, 4)
     max_iter: int = 300
     rounds: int = 3
+    rivals: Sequence[str] = ("rstc", "sccl")
     n_encoded: int = 2000
     mapped_shape: tuple[int, int] = (1_000_000, 384)
     mapped_clusters: int = 50
@@ -58,34 +62,52 @@ def measure(source: Source, agenda: GrowthAgenda) -> Record:
     """Measure the growth of a fit on embeddings, encoding, and vectors larger than memory."""
     corpus = source.corpus(agenda.data).sample(agenda.n_texts)
     rate = encoding_rate(source, corpus, agenda.n_encoded)
-    rows = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         columns = source.embed(corpus.texts, *corpus.views)
         for file, vectors in zip(_FILES, columns, strict=True):
             np.save(folder / file, vectors)
-        for copies in agenda.copies:
-            task = {"copies": copies, "n_clusters": corpus.n_clusters, "max_iter": agenda.max_iter}
-            runs = [_in_own_process("grown", folder, task) for _ in range(agenda.rounds)]
-            rows.append(_summary(runs, rate))
-    times, steps, peaks = (
-        [row[key] for row in rows] for key in ("seconds", "training_seconds", "peak_mb")
-    )
-    sizes = [row["n_texts"] for row in rows]
+        ours, *others = (
+            _measure_method(method, folder, corpus.n_clusters, agenda, rate)
+            for method in (OURS, *agenda.rivals)
+        )
+    sizes, peaks = ([row[key] for row in ours["rows"]] for key in ("n_texts", "peak_mb"))
     return {
         "what": "CAOT on the embeddings of three views, a fixed number of iterations, each size in "
         "a process of its own; seconds are medians; encoding_seconds is the time to encode all "
-        "three views at the measured rate",
+        "three views at the measured rate; rivals learn a linear map of the same embeddings",
         "data": agenda.data,
         "max_iter": agenda.max_iter,
         "rounds": agenda.rounds,
         "texts_encoded_per_second": rate,
+        **ours,
+        "published_growth": PUBLISHED_GROWTH,
+        "rivals": {
+            method: {**found, "published_growth": PUBLISHED_RIVALS.get(method)}
+            for method, found in zip(agenda.rivals, others, strict=True)
+        },
+        **memory_slope(sizes, peaks),
+        "mapped": measure_mapped(agenda),
+    }
+
+
+def _measure_method(
+    method: str, folder: Path, n_clusters: int, agenda: GrowthAgenda, rate: float
+) -> Record:
+    """Return a row for each size, and both growths, of a method on the embeddings in a folder."""
+    rows = []
+    for copies in agenda.copies:
+        task = {
+            "method": method, "copies": copies, "n_clusters": n_clusters,
+            "max_iter": agenda.max_iter,
+        }  # fmt: skip
+        runs = [_in_own_process("grown", folder, task) for _ in range(agenda.rounds)]
+        rows.append(_summary(runs, rate))
+    times, steps = ([row[key] for row in rows] for key in ("seconds", "training_seconds"))
+    return {
         "rows": rows,
         "growth": [value / times[0] for value in times],
         "training_growth": [value / steps[0] for value in steps],
-        "published_growth": PUBLISHED_GROWTH,
-        **memory_slope(sizes, peaks),
-        "mapped": measure_mapped(agenda),
     }
 
 
@@ -111,7 +133,9 @@ def measure_mapped(agenda: GrowthAgenda) -> Record:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_clustered(folder / _FILES[0], agenda.mapped_shape, agenda.mapped_clusters)
-        task = {"n_clusters": agenda.mapped_clusters, "max_iter": agenda.mapped_iter}
+        task = {
+            "method": OURS, "n_clusters": agenda.mapped_clusters, "max_iter": agenda.mapped_iter
+        }  # fmt: skip
         run = _in_own_process("mapped", folder, task)
     peak_gb = run["peak_mb"] * 2**20 / 1e9
     return {
@@ -167,10 +191,9 @@ def fit(kind: str, folder: Path, task: Record) -> Record:
         views = (others[0], others[1])
         del columns
     # What is imported and compiled once would make large sizes look better than they are.
-    CAOT(2, max_iter=2, batch_size=20).fit(np.array(vectors[:40]))
+    _model(task["method"], 2, max_iter=2).fit(np.array(vectors[:40]))
     before, watch, start = peak_mb(), Stopwatch(), time.perf_counter()
-    # A fixed number of steps: patience would end some runs before others.
-    model = CAOT(task["n_clusters"], max_iter=task["max_iter"], patience=0)
+    model = _model(task["method"], task["n_clusters"], task["max_iter"])
     model.fit(vectors, views=views, callbacks=[watch])
     end = time.perf_counter()
     return {
@@ -183,6 +206,13 @@ def fit(kind: str, folder: Path, task: Record) -> Record:
         "before_fit_mb": before,
         "peak_mb": peak_mb(),
     }
+
+
+def _model(method: str, n_clusters: int, max_iter: int) -> Any:  # noqa: ANN401 - of any method
+    if method != OURS:
+        return make_method(method, n_clusters, max_iter=max_iter)
+    # A fixed number of steps: patience would end some runs before others.
+    return CAOT(n_clusters, max_iter=max_iter, patience=0)
 
 
 def _summary(runs: Sequence[Record], rate: float) -> Record:

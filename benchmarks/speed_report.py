@@ -97,6 +97,10 @@ def _print_growth(record: Record) -> None:
     published = " : ".join(f"{value:.2f}" for value in record["published_growth"])
     title = f"{record['max_iter']} iterations on embeddings; {slope}; published growth {published}"
     print_table(title, [*header, "peak, MB"], rows)
+    for method, rival in record.get("rivals", {}).items():
+        cells = [[f"{row['n_texts']:,}", f"{row['seconds']:.1f}"] for row in rival["rows"]]
+        rows = [[*cell, f"{g:.2f}"] for cell, g in zip(cells, rival["growth"], strict=True)]
+        print_table(f"{method}, the same iterations", ["texts", "seconds", "growth"], rows)
     mapped = record["mapped"]
     n_rows, width = mapped["shape"]
     print(

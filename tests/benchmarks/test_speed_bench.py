@@ -39,6 +39,9 @@ def some_outliers(task, seed):
     return speed_fits.Fitted(labels, {})
 
 
+MAPPED = {"method": "caot", "n_clusters": 3, "max_iter": 2}
+
+
 @pytest.fixture(scope="module")
 def quick(folder, tmp_path_factory):
     """Run all parts; no second process, no export and no BERTopic, which cost too much here."""
@@ -125,6 +128,11 @@ def test_growth_has_a_size_a_row_and_all_iterations(quick):
         assert row["n_iter"] >= 5
         # The kernel counts pages for each thread apart, so that a peak may sink by some of them.
         assert row["peak_mb"] > 0.99 * row["before_fit_mb"] > 0
+    assert set(record["rivals"]) == {"rstc", "sccl"}
+    for rival in record["rivals"].values():
+        assert [row["n_texts"] for row in rival["rows"]] == [200, 400, 800]
+        assert rival["rows"][0]["n_iter"] == 5
+        assert rival["growth"][0] == 1
     assert record["mapped"]["limit_met"]
     assert record["mapped"]["n_texts"] == record["mapped"]["shape"][0]
 
@@ -181,7 +189,7 @@ def test_process_is_told_what_to_fit_and_tells_what_it_found(tmp_path, monkeypat
 
     speed_growth.write_clustered(tmp_path / "text.npy", (300, 8), 3)
     monkeypatch.setattr(speed_growth.subprocess, "run", run_here)
-    record = speed_growth._in_own_process("mapped", tmp_path, {"n_clusters": 3, "max_iter": 2})
+    record = speed_growth._in_own_process("mapped", tmp_path, MAPPED)
     assert record["n_texts"] == 300
     assert record["seconds"] > record["training_seconds"] > 0
 
@@ -190,7 +198,7 @@ def test_failed_process_says_why(tmp_path, monkeypatch):
     failed = subprocess.CompletedProcess([], 1, "", "no such file")
     monkeypatch.setattr(speed_growth.subprocess, "run", lambda *_, **__: failed)
     with pytest.raises(RuntimeError, match="no such file"):
-        speed_growth._in_own_process("mapped", tmp_path, {"n_clusters": 3, "max_iter": 2})
+        speed_growth._in_own_process("mapped", tmp_path, MAPPED)
 
 
 def test_padded_encoder_gives_our_vectors(folder):
