@@ -143,6 +143,12 @@ def test_rstc_solves_over_the_whole_data_at_its_schedule() -> None:
     assert stages == ["warm-up"] * 5 + ["interactive"] * 15
 
 
+@pytest.mark.parametrize(("n_iter", "expected"), [(100, 10), (600, 20)])
+def test_rstc_solves_once_in_thirty_iterations_unless_told(n_iter: int, expected: int) -> None:
+    objective = quick("rstc", warmup_iter=0, n_solves=None)._objective(source(), n_iter)
+    assert objective.times == solve_times(0, n_iter, expected)
+
+
 def test_rstc_learns_kmeans_labels_until_the_first_transport() -> None:
     model = quick("rstc", max_iter=30, warmup_iter=29, learning_rate=5e-3)
     model.fit(CORPUS.texts, views=VIEWS)
