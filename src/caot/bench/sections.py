@@ -123,9 +123,9 @@ def imbalance_section(results: Results) -> Section:
         rows.append([DATASETS[data].title, *ours, f"{paper.COEFFICIENTS[data]:.2f}"])
     columns = ["data", "CV, MiniLM", "level", "ε2, default", "its floor", "CV, paper (BGE-large)"]
     words = (
-        "The coefficient of variation of the K-means sizes, seed 0, and the penalty weight that "
-        "the default mode takes from it, raised to the floor below which uniform masses are "
-        "unstable. `caot bench run imbalance`."
+        "The coefficient of variation of the sizes of the default mode's first clusters, seed 0, "
+        "and the penalty weight that it takes from it, raised to the floor below which uniform "
+        "masses are unstable. The paper's are of K-means. `caot bench run imbalance`."
     )
     return Section("How uneven the clusters are taken to be", [words], [Table(columns, rows)])
 
