@@ -133,24 +133,41 @@ def test_sccl_sharpens_its_shares() -> None:
 def test_rstc_solves_over_the_whole_data_at_its_schedule() -> None:
     assert sorted(solve_times(10, 110, 5)) == [10, 14, 26, 46, 74]
     events: list[Any] = []
-    quick("rstc", max_iter=20, warmup_iter=5, n_solves=3).fit(
+    quick("rstc", max_iter=20, warmup_iter=3, head_iter=2, n_solves=3).fit(
         CORPUS.texts, views=VIEWS, callbacks=(events.append,)
     )
     solved = [event for event in events if isinstance(event, TargetsMade)]
     assert [event.iteration for event in solved] == sorted(solve_times(5, 20, 3))
     assert all(len(event.labels) == len(CORPUS.texts) for event in solved)
     stages = [event.stage.value for event in events if isinstance(event, StepDone)]
-    assert stages == ["warm-up"] * 5 + ["interactive"] * 15
+    assert stages == ["warm-up"] * 3 + ["head start"] * 2 + ["interactive"] * 15
+    losses = [event.pseudo_label_loss for event in events if isinstance(event, StepDone)]
+    assert np.isnan(losses[:3]).all()
+    assert np.isfinite(losses[3:]).all()
 
 
 @pytest.mark.parametrize(("n_iter", "expected"), [(100, 10), (600, 20)])
 def test_rstc_solves_once_in_thirty_iterations_unless_told(n_iter: int, expected: int) -> None:
-    objective = quick("rstc", warmup_iter=0, n_solves=None)._objective(source(), n_iter)
-    assert objective.times == solve_times(0, n_iter, expected)
+    model = quick("rstc", warmup_iter=0, head_iter=7, n_solves=None)
+    assert model._objective(source(), n_iter).times == solve_times(7, n_iter, expected)
+
+
+def test_rstc_takes_its_first_labels_from_what_the_warm_up_has_learned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = quick("rstc", max_iter=8, warmup_iter=5, learning_rate_encoder=1e-2)
+    given = []
+    begin = model._begin
+    monkeypatch.setattr(model, "_begin", lambda vectors: given.append(vectors) or begin(vectors))
+    model.fit(CORPUS.texts, views=VIEWS)
+    untrained = quick("kmeans").fit(CORPUS.texts).transform(CORPUS.texts)
+    (learned,) = given
+    assert learned.shape == untrained.shape
+    assert not np.allclose(learned, untrained, atol=1e-3)
 
 
 def test_rstc_learns_kmeans_labels_until_the_first_transport() -> None:
-    model = quick("rstc", max_iter=30, warmup_iter=29, learning_rate=5e-3)
+    model = quick("rstc", max_iter=30, warmup_iter=0, head_iter=29, learning_rate=5e-3)
     model.fit(CORPUS.texts, views=VIEWS)
     baseline = quick("kmeans").fit(CORPUS.texts)
     assert accuracy(model, baseline.labels_) > 0.9
@@ -161,7 +178,7 @@ def test_rstc_takes_the_published_penalty_of_the_imbalance() -> None:
     for sizes in ((20, 20, 20), (30, 18, 12), (55, 4, 1)):
         labels = np.repeat([0, 1, 2], sizes)
         found.append(quick("rstc")._penalty(labels))
-    assert found == [0.1, 0.1, 0.001]
+    assert found == [0.1, 0.01, 0.001]
     assert quick("rstc", uniformity=3.0)._penalty(labels) == 3.0
 
 

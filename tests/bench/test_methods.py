@@ -2,8 +2,19 @@
 
 import pytest
 
+from caot import CAOT
 from caot.bench.cells import Cell
 from caot.bench.methods import METHODS, deciding_settings, find_method
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_with_its_own_number_of_iterations_has_settings_that_it_takes(name):
+    model = find_method(name).make(Cell("tweet", name), 5)
+    if not isinstance(model, CAOT):
+        model._check_parameters()
+    assert "max_iter" not in model.get_params() or model.get_params()["max_iter"] != 7
+    with_number = find_method(name).make(Cell("tweet", name, max_iter=7), 5)
+    assert with_number.get_params().get("max_iter", 7) == 7
 
 
 @pytest.mark.parametrize("name", METHODS)

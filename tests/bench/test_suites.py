@@ -3,6 +3,7 @@
 import pytest
 
 from caot.bench.choosing import free_cells, suite_cells
+from caot.bench.datasets import IMAGES
 from caot.bench.scheduling import check_cells
 from caot.bench.suites import BUDGETS, EIGHT, ENCODERS, SUITES
 
@@ -75,10 +76,18 @@ def test_all_methods_are_compared_at_the_same_effort():
     light = [cell for cell in cells if cell.finetune == "none"]
     assert {(cell.max_iter, cell.seed) for cell in light} == {(None, 0), (None, 1), (None, 2)}
     finetuned = {name for name, method in METHODS.items() if method.finetunes}
-    assert {cell.method for cell in trained} == {*finetuned, "caot"}
-    assert {cell.method for cell in light} == set(METHODS) - finetuned
+    assert {cell.method for cell in trained} == {*finetuned, "caot"} - {"cc"}
+    assert {cell.method for cell in light} == set(METHODS) - finetuned - {"tcllm"}
     assert {cell.dataset for cell in trained} == {cell.dataset for cell in light} == set(EIGHT)
     assert {cell.seed for cell in SUITES["methods"].at("quick", [7])} == {7}
+
+
+def test_methods_of_long_texts_and_images_are_compared_there():
+    bert = [cell for cell in SUITES["long-texts"].at("quick") if cell.method == "tcllm"]
+    assert {cell.encoder for cell in bert} == {"google-bert/bert-base-uncased"}
+    contrast = [cell for cell in SUITES["images"].at("quick") if cell.method == "cc"]
+    assert {cell.finetune for cell in contrast} == {"none"}
+    assert {cell.dataset for cell in contrast} == {spec.name for spec in IMAGES}
 
 
 @pytest.mark.parametrize("name", ["representations", "cost"])

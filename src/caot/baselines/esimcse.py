@@ -56,7 +56,8 @@ class MomentumContrast(Contrast):
 
 def _weights(source: Representation) -> list[Tensor]:
     own = [] if source.adapter is None else list(source.adapter.parameters())
-    return [*source.encoder.module.parameters(), *own]
+    learning = [weight for weight in source.encoder.module.parameters() if weight.requires_grad]
+    return [*learning, *own]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

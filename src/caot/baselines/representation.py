@@ -128,6 +128,11 @@ class Representation:
         """Return the samples themselves, (n, width)."""
         return self._adapt(self.prepared.data.encode_original(self.encoder, rows))
 
+    @property
+    def untrained(self) -> Vectors:
+        """All samples as they were before training, (n, width)."""
+        return self.prepared.vectors
+
     def vectors(self) -> Vectors:
         """Return all samples, without dropout or gradient, (n, width)."""
         return self.view(0)

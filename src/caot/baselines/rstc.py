@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal, cast
+from typing import ClassVar, Literal, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -29,56 +30,77 @@ from caot.transport import (
 )
 
 # Penalty weights of the published settings, by the imbalance of the data they were chosen for.
-_PENALTIES = {"balanced": 0.1, "slight": 0.1, "imbalanced": 0.01, "severe": 0.001}
+_PENALTIES = {"balanced": 0.1, "slight": 0.01, "imbalanced": 0.001, "severe": 0.001}
 
 _ITERATIONS_A_SOLVE, _FEWEST_SOLVES = 30, 10
+
+
+class Beginning(NamedTuple):
+    """Labels of all samples (n,), and the transport that makes new ones."""
+
+    labels: NDArray[np.int64]
+    transport: AdaptiveTransport
 
 
 class RobustLabels(ViewObjective):
     """Cross-entropy of both views on labels of the whole data set + η · contrast of the views.
 
-    The labels are those of K-means until the warm-up ends; then transport makes new ones at the
-    given times.
+    In the warm-up there is the contrast alone. At its end K-means of what was learned gives all
+    samples a label, and ``begin`` makes of those the transport that gives new ones at the given
+    times.
     """
 
     def __init__(
         self,
         source: Representation,
         head: ClusterNetwork,
-        labels: NDArray[np.int64],
-        transport: AdaptiveTransport,
+        begin: Callable[[Vectors], Beginning],
         *,
+        warmup: int,
         times: frozenset[int],
         weight: float,
         temperature: float,
     ) -> None:
         super().__init__(source, projects=True)
-        self.head, self.labels = head, labels
-        self.transport, self.times = transport, times
+        self.head, self.begin = head, begin
+        self.warmup, self.times = warmup, times
         self.weight, self.temperature = weight, temperature
         self.networks = nn.ModuleList([self.projecting, head])
 
     def losses(self, rows: NDArray[np.int64], iteration: int) -> Losses:
-        """Return both losses of a batch, after new labels if it is time."""
+        """Return the losses of a batch, after new labels if it is time."""
+        if iteration == self.warmup:
+            self.labels, self.transport = self.begin(self._vectors())
         if iteration in self.times:
             self._solve(iteration)
-            self.set_mode(training=True)
         v1, v2 = self.source.views(rows)
+        contrast = self.weight * nt_xent(self.project(v1), self.project(v2), self.temperature)
+        if iteration < self.warmup:
+            return Losses(contrast)
         targets = torch.from_numpy(self.labels[rows]).to(self.source.device)
-        contrast = nt_xent(self.project(v1), self.project(v2), self.temperature)
         cluster = pseudo_label_loss(self.head.predict(v1), self.head.predict(v2), targets)
-        return Losses(self.weight * contrast, cluster)
+        return Losses(contrast, cluster)
 
     def stage(self, iteration: int) -> Stage:
-        """Return warm-up until the first transport."""
-        return Stage.WARM_UP if iteration < min(self.times) else Stage.INTERACTIVE
+        """Return head start from the end of the warm-up to the first transport."""
+        if iteration < self.warmup:
+            return Stage.WARM_UP
+        return Stage.HEAD_START if iteration < min(self.times) else Stage.INTERACTIVE
+
+    def _vectors(self) -> Vectors:
+        """Return all samples, without dropout."""
+        self.set_mode(training=False)
+        vectors = self.source.vectors()
+        self.set_mode(training=True)
+        return vectors
 
     def _solve(self, iteration: int) -> None:
         """Give all samples the labels of the transport of their predictions."""
-        self.set_mode(training=False)
+        vectors = torch.from_numpy(self._vectors()).to(self.source.device)
+        self.head.eval()
         with torch.no_grad():
-            vectors = torch.from_numpy(self.source.vectors()).to(self.source.device)
             log_prob = self.head.predict(vectors)
+        self.head.train()
         result = self.transport(log_prob)
         if result.status is Status.NON_FINITE:
             return  # the old labels serve on; the loop stops if the losses are not finite either
@@ -95,12 +117,14 @@ class RSTC(TrainedMethod):
     contrast_weight, temperature
         η, the weight of the contrast, and its temperature.
     warmup_iter
-        Iterations on the labels of K-means before the first transport; None is 30 %, but at least
-        80 or half: a network that knows only a few clusters yet would lose the others for good.
+        Iterations of contrast alone before K-means gives the first labels; None is 30 %.
+    head_iter
+        Iterations on those labels before the first transport: a network that knows only a few
+        clusters yet would lose the others for good.
     n_solves
         M, how often transport over the whole data set makes new labels: often at first, and
         more and more seldom, at quadratically spaced times. None is once in 30 iterations on
-        average, as published (50 in 1,500), but ten times at least.
+        average, but ten times at least.
     epsilon, uniformity
         Weights of the entropy and of the penalty on uneven clusters; "auto" takes the published
         penalty (0.1, 0.01 or 0.001) of the level that the K-means sizes show.
@@ -118,29 +142,43 @@ class RSTC(TrainedMethod):
     contrast_weight: float = 10.0
     temperature: float = 1.0
     warmup_iter: int | None = None
+    head_iter: int = 80
     n_solves: int | None = None
-    epsilon: float = 1.0
+    epsilon: float = 0.1
     uniformity: float | Literal["auto"] = "auto"
 
-    _least: ClassVar[dict[str, int]] = {**TrainedMethod._least, "n_solves": 1}
-    _may_be_none: ClassVar[tuple[str, ...]] = (*TrainedMethod._may_be_none, "n_solves")
+    _least: ClassVar[dict[str, int]] = {
+        **TrainedMethod._least,
+        "n_solves": 1,
+        "warmup_iter": 0,
+        "head_iter": 0,
+    }
+    _may_be_none: ClassVar[tuple[str, ...]] = (
+        *TrainedMethod._may_be_none,
+        "n_solves",
+        "warmup_iter",
+    )
 
     def _objective(self, source: Representation, n_iter: int) -> Objective:
-        labels = self._kmeans(source.vectors()).labels
-        warmup = self.warmup_iter
-        if warmup is None:
-            warmup = max(round(0.3 * n_iter), min(80, n_iter // 2))
+        warmup = round(0.3 * n_iter) if self.warmup_iter is None else self.warmup_iter
+        warmup = min(warmup, n_iter - 1)
+        first = min(warmup + self.head_iter, n_iter - 1)
         n_solves = self.n_solves or max(_FEWEST_SOLVES, n_iter // _ITERATIONS_A_SOLVE)
         head = ClusterNetwork(self.n_clusters, source.width, source.scale)
         return RobustLabels(
             source,
             head.to(source.device),
-            labels,
-            AdaptiveTransport(self.epsilon, self._penalty(labels)),
-            times=solve_times(min(warmup, n_iter - 1), n_iter, n_solves),
+            self._begin,
+            warmup=warmup,
+            times=solve_times(first, n_iter, n_solves),
             weight=self.contrast_weight,
             temperature=self.temperature,
         )
+
+    def _begin(self, vectors: Vectors) -> Beginning:
+        """Return the K-means labels of the vectors, and the transport for clusters so uneven."""
+        labels = self._kmeans(vectors).labels
+        return Beginning(labels, AdaptiveTransport(self.epsilon, self._penalty(labels)))
 
     def _penalty(self, labels: NDArray[np.int64]) -> float:
         if self.uniformity != "auto":

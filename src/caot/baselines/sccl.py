@@ -64,7 +64,8 @@ class SCCL(TrainedMethod):
     -----
     Further parameters are those of :class:`~caot.baselines.trained.TrainedMethod`. Vectors are
     scaled to a mean square of one before networks and centres see them, so that encoders which
-    normalise start as others do.
+    normalise start as others do. At that width shares are nearly flat, whatever the scale, and the
+    contrast has most of the say.
 
     References
     ----------
@@ -73,6 +74,7 @@ class SCCL(TrainedMethod):
     """
 
     batch_size: int = 400
+    learning_rate: float = 1e-3
     contrast_weight: float = 10.0
     temperature: float = 0.5
     alpha: float = 1.0
@@ -83,7 +85,7 @@ class SCCL(TrainedMethod):
         )
 
     def _start(self, source: Representation) -> StudentT:
-        found = self._kmeans(source.vectors())
+        found = self._kmeans(source.untrained)
         return StudentT.at(found.centers, self.alpha, source.scale).to(source.device)
 
     def _head(self, objective: Objective, vectors: Vectors) -> Head:

@@ -87,7 +87,7 @@ class SCPCL(TrainedMethod):
         check_imbalance(self.imbalance)
 
     def _objective(self, source: Representation, n_iter: int) -> Objective:
-        found = self._kmeans(source.vectors())
+        found = self._kmeans(source.untrained)
         resolved = resolve_imbalance(
             self.imbalance,
             start=found.labels,
@@ -95,7 +95,7 @@ class SCPCL(TrainedMethod):
             epsilon=self.epsilon,
             consistency=0.0,
             penalty="printed",
-            use_floor=True,
+            use_floor=False,
         )
         head = Prototypes.at(found.centers, self.prototype_temperature).to(source.device)
         return PrototypeContrast(

@@ -54,7 +54,7 @@ class TrainedMethod(LearnedMethod):
         Texts of more tokens are read in up to so many chunks, whose mean is their vector; None
         cuts them.
     learning_rate_encoder
-        Adam's step size of the encoder; None is 1e-4 for top layers and 2e-5 for all.
+        Adam's step size of the encoder, and of the map; None is 1e-4, and 2e-5 if all layers learn.
     time_budget
         Training ends after this time, as seconds or "10min".
     cache_memory
@@ -124,16 +124,10 @@ class TrainedMethod(LearnedMethod):
 
     def _extra_groups(self, source: Representation) -> list[dict[str, Any]]:
         """Return what learns besides the networks: the map, and layers of the encoder."""
-        groups: list[dict[str, Any]] = []
-        if source.adapter is not None:
-            parameters = list(source.adapter.parameters())
-            groups.append({"params": parameters, "lr": self.learning_rate})
-        if source.prepared.parameters:
-            rate = self.learning_rate_encoder
-            if rate is None:
-                rate = _RATE_ALL if source.prepared.layers == "all" else _RATE_TOP
-            groups.append({"params": source.prepared.parameters, "lr": rate})
-        return groups
+        rate = self.learning_rate_encoder
+        if rate is None:
+            rate = _RATE_ALL if source.prepared.layers == "all" else _RATE_TOP
+        return [{"params": source.learning(), "lr": rate}]
 
     def _prepare(self, inputs: Inputs, views: Views | None) -> tuple[Preparation, int]:
         """Return the prepared inputs and the number of iterations."""

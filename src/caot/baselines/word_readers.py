@@ -12,11 +12,16 @@ from caot.baselines.word_vectors import WordVectors
 
 
 class Sequences:
-    """Word vectors of each text in order, padded with zeros, (n, width, length)."""
+    """Word vectors of each text in order, padded with zeros, (n, width, length).
+
+    They are scaled to a mean square of one: beside smaller ones the biases of a network are all.
+    """
 
     def __init__(self, words: WordVectors, length: int) -> None:
         self.words, self.length = words, length
-        self.table = torch.cat([torch.zeros(1, words.width), torch.from_numpy(words.vectors)])
+        vectors = torch.from_numpy(words.vectors)
+        scaled = vectors * vectors.square().mean().clamp_min(1e-12).rsqrt()
+        self.table = torch.cat([torch.zeros(1, words.width), scaled])
 
     def read(self, texts: Iterable[str]) -> Tensor:
         """Return the numbers of the words, 0 for none, (n, length)."""

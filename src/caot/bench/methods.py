@@ -117,9 +117,10 @@ def _baseline(name: str) -> Callable[[Cell, int], Estimator]:
         settings: dict[str, Any] = {
             "encoder": cell.encoder,
             "finetune": int(cell.finetune) if cell.finetune.isdigit() else cell.finetune,
-            "max_iter": cell.max_iter,
             "random_state": cell.seed,
         }
+        if cell.max_iter is not None:
+            settings["max_iter"] = cell.max_iter
         known = kind._get_param_names()
         return kind(n_clusters, **{key: v for key, v in settings.items() if key in known})
 
