@@ -60,9 +60,22 @@ def growth_rows() -> list[str]:
     ]
 
 
+def rival_rows() -> list[str]:
+    """Return a row for each number of texts: seconds and growth of the methods beside ours."""
+    found = record("growth").get("rivals", {}).values()
+    lines: list[str] = []
+    for rows in zip(*(rival["rows"] for rival in found), strict=True):
+        cells = [
+            f"{row['seconds']:.0f} | {row['seconds'] / rival['rows'][0]['seconds']:.2f}"
+            for row, rival in zip(rows, found, strict=True)
+        ]
+        lines.append(f"| {rows[0]['n_texts']:,} | {' | '.join(cells)} |")
+    return lines
+
+
 def main() -> None:
     """Print all rows, to be put into the page."""
-    for rows in (step_rows(), prediction_rows(), fit_rows(), growth_rows()):
+    for rows in (step_rows(), prediction_rows(), fit_rows(), growth_rows(), rival_rows()):
         print("\n".join(rows), end="\n\n")
 
 

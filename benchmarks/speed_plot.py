@@ -104,6 +104,8 @@ def _draw_growth(panel: Axes, record: Record) -> None:
     }
     if len(values) == len(record["published_growth"]):
         curves["published, on a GPU"] = (record["published_growth"], _PUBLISHED, "^")
+    for (method, rival), marker in zip(record.get("rivals", {}).items(), "sv", strict=False):
+        curves[f"whole fit of {method.upper()}"] = (rival["growth"], _OTHERS, marker)
     for label, (growth, colour, marker) in curves.items():
         panel.plot(values, growth, color=colour, marker=marker, markersize=5, label=label)
     panel.set(xscale="log", ylabel=f"time, {values[0]:,} texts = 1", xlabel="number of texts")
