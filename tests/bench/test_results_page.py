@@ -4,8 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from caot.bench.cells import Cell
 from caot.bench.records import read_records
 from caot.bench.report import write_report
+from caot.bench.suites import EIGHT
+from caot.bench.summaries import Results
 
 ROOT = Path(__file__).parents[2]
 CELLS = ROOT / "benchmarks" / "results" / "cells"
@@ -29,3 +32,16 @@ def test_a_record_lies_where_its_cell_says_and_tells_nothing_of_the_machine(reco
     if record.is_done:
         assert 0 < record.content["scores"]["accuracy"] <= 1
         assert record.content["config"]["random_state"] == record.cell.seed
+
+
+def test_the_readme_has_the_figures_of_the_records():
+    results = Results(read_records(CELLS))
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    means = []
+    for data in EIGHT:
+        found = [results.summary(Cell(data, method)) for method in ("kmeans", "caot")]
+        figures = " | ".join(f"{part.mean:.2f} ± {part.spread:.2f}" for part in found)
+        assert any(line.endswith(f"| {figures} |") for line in lines), f"{data}: {figures}"
+        means.append([part.mean for part in found])
+    kmeans, ours = (f"{sum(column) / len(EIGHT):.2f}" for column in zip(*means, strict=True))
+    assert any(f"The mean is {kmeans} for K-means and {ours} for `caot`" in line for line in lines)
