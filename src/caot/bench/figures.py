@@ -76,7 +76,8 @@ def draw_features(results: Results, figure: Any) -> bool:  # noqa: ANN401
     """Draw the NS measure over training, method by method, mean and range over seeds."""
     drawn = False
     panels = figure.subplots(1, 2)
-    kinds = [_faithful(), *(learning_cell(method) for method in suites.RIVALS)]
+    learning = [learning_cell(method) for method in ("caot-faithful", *suites.RIVALS)]
+    kinds = [_faithful(), *learning]
     for axes, data in zip(panels, ("searchsnippets", "googlenews-ts"), strict=True):
         axes.set_title(_title(data))
         axes.set_xlabel("share of the iterations, %")
@@ -89,7 +90,10 @@ def draw_features(results: Results, figure: Any) -> bool:  # noqa: ANN401
                 _draw_ns(axes, records, colour, row_title(kind))
     panels[0].set_ylabel("NS")
     if drawn:
-        panels[0].legend(frameon=False, fontsize=8)
+        names = dict(zip(*reversed(panels[0].get_legend_handles_labels()), strict=True))
+        names |= dict(zip(*reversed(panels[1].get_legend_handles_labels()), strict=True))
+        place = {"loc": "outside lower center", "ncols": 1}
+        figure.legend(names.values(), names.keys(), frameon=False, fontsize=8, **place)
     return drawn
 
 
@@ -151,8 +155,9 @@ _FIGURES: Mapping[str, tuple[str, str, tuple[float, float], Callable[[Results, A
     ),
     "The quality of the representations": (
         "ns.svg",
-        "NS over each method's training, mean and range over seeds",
-        (9, 3),
+        "NS over each method's training, mean and range over seeds; above 1 where texts of "
+        "different classes have negative cosines",
+        (9, 4),
         draw_features,
     ),
     "Kinds of pseudo-labels": (
