@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from caot.bench import scheduling
 from tests.bench.corpus import write_data
 from tests.cli.commands import caot as invoke
 from tests.estimator_corpus import model_folder
@@ -35,6 +36,23 @@ def test_a_dry_run_lists_what_is_missing(data):
     result = run(data, "--method", "kmeans", "--dry-run")
     assert len(result.stdout.splitlines()) == 2
     assert result.exit_code == 0
+
+
+def test_cells_without_data_are_left_out_and_stay_missing(tmp_path, monkeypatch):
+    ran = []
+    monkeypatch.setattr(scheduling, "run_cells", lambda cells, *_, **__: ran.extend(cells) or 0)
+    monkeypatch.setenv("CAOT_DATA", str(tmp_path))
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "mnist_t10k.npz").touch()
+    words = ["bench", "run", "images", "--seeds", "0", "--results", str(tmp_path / "records")]
+    said = invoke(*words)
+    assert said.exit_code == 0, said.output
+    assert {cell.dataset for cell in ran} == {"mnist_t10k"}
+    assert "cells are left out. " in said.output
+    assert "stl10" in said.output
+    nothing = invoke(*words, "--data", "stl10")
+    assert nothing.exit_code != 0
+    assert "stl10: not in" in nothing.output
 
 
 def test_the_list(tmp_path):

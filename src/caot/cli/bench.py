@@ -121,6 +121,7 @@ def run(
             _list(screen, left)
             return
         place = _place(left, data_dir, cache, jobs)
+        left = _at_hand(left, place.data_dir, screen)
         counter = _Counter(screen, len(left))
         n_bad = run_cells(left, results, place, jobs=jobs, time_limit=limit, told=counter.tell)
         screen.json({"run": len(left), "not_done": n_bad, "results": str(results)})
@@ -233,6 +234,24 @@ def _place(cells: Sequence[Cell], data_dir: Path | None, cache: Path | None, job
     are_files = all(is_file_name(cell.dataset) for cell in cells)
     folder = None if are_files else data_folder(data_dir)
     return RunPlace(folder, cache or default_folder(), max(1, n_cores() // jobs))
+
+
+def _at_hand(cells: Sequence[Cell], folder: Path | None, screen: Screen) -> list[Cell]:
+    """Return the cells whose data is there; the others leave no record, and stay missing."""
+    from caot.bench.datasets import DatasetError, data_file
+
+    names = dict.fromkeys(cell.dataset for cell in cells)
+    absent = [
+        name for name in names if folder is not None and not data_file(name, folder).is_file()
+    ]
+    left = [cell for cell in cells if cell.dataset not in absent]
+    if not absent:
+        return left
+    told = f"{', '.join(absent)}: not in {folder}; put the data there, or try caot bench fetch"
+    if not left:
+        raise DatasetError(told)
+    screen.warn(f"{len(cells) - len(left)} cells are left out. {told}")
+    return left
 
 
 class _Counter:
