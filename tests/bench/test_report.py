@@ -89,6 +89,15 @@ def test_modes_side_by_side_have_means_where_all_sets_were_run(tmp_path):
     assert "| 82.44 |" in rows_of(text, "paper: OURS, bge-base")[0]
 
 
+def test_rows_of_images_name_no_encoder(tmp_path):
+    record(tmp_path, Cell("mnist_t10k", "kmeans"), 0.5)
+    record(tmp_path, Cell("mnist_t10k", "caot"), 0.6)
+    text = write_report(tmp_path, None).split("\n## Images")[1]
+    assert rows_of(text, "K-means, patches |")
+    assert rows_of(text, "CAOT, default, patches |")
+    assert "MiniLM" not in text
+
+
 def test_means_spreads_and_differences(results):
     text = write_report(results, None)
     (accuracy, less, nmi, _) = rows_of(text, "CAOT, as printed, MiniLM, frozen, 1,000 it")[:4]

@@ -221,12 +221,16 @@ def _beyond(
     printed: Mapping[str, Mapping[str, Printed]],
     encoder: str,
     variants: Sequence[str] = (),
+    features: str | None = None,
 ) -> Section:
     kinds = [*full_rows(results, sets), *(Cell("", "caot", variant=name) for name in variants)]
     kinds.append(Cell("", suites.OF_LONG_TEXTS, suites.BERT))
     known = set(results.cells())
     kinds = [kind for kind in kinds if any(replace(kind, dataset=data) in known for data in sets)]
-    rows = [row[:-1] for row in score_rows(results, kinds, sets, "accuracy")]
+    scores = score_rows(results, kinds, sets, "accuracy")
+    rows = [
+        [row_title(kind, features), *row[1:-1]] for kind, row in zip(kinds, scores, strict=True)
+    ]
     rows += [row[:-1] for row in paper_rows(printed, sets, lambda p: p.accuracy, encoder)]
     return Section(title, [words], [Table(["accuracy", *map(short_name, sets)], rows)])
 
@@ -259,7 +263,13 @@ def images_section(results: Results) -> Section:
     )
     sets = [spec.name for spec in IMAGES]
     return _beyond(
-        results, "Images", words, sets=sets, printed=paper.IMAGES, encoder="their own features"
+        results,
+        "Images",
+        words,
+        sets=sets,
+        printed=paper.IMAGES,
+        encoder="their own features",
+        features="patches",
     )
 
 

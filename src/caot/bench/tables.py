@@ -24,16 +24,19 @@ def encoder_title(encoder: str) -> str:
     return _ENCODERS.get(encoder, encoder.rpartition("/")[2])
 
 
-def row_title(cell: Cell) -> str:
-    """Return what tables call a method: with its encoder, layers, iterations and variant."""
+def row_title(cell: Cell, features: str | None = None) -> str:
+    """Return what tables call a method: with its encoder, layers, iterations and variant.
+
+    ``features`` says what takes the place of an encoder where the inputs are vectors.
+    """
     method = METHODS.get(cell.method)
     if method is not None and not method.encodes:  # words alone
         return method.title
     title = cell.method if method is None else method.title
     if cell.method == "caot-faithful" and cell.finetune.isdigit():
         title = _LESS_THAN_PRINTED
-    parts = [title, encoder_title(cell.encoder)]
-    if method is None or method.finetunes:
+    parts = [title, features or encoder_title(cell.encoder)]
+    if features is None and (method is None or method.finetunes):
         parts.append(_layers(cell.finetune))
     if cell.max_iter is not None:
         parts.append(f"{cell.max_iter:,} iterations")
