@@ -97,6 +97,8 @@ def test_rivals_are_measured_beside_ours(name):
         own = [c for c in cells if c.method == method and c.max_iter == 200]
         assert {cell.dataset for cell in own} == set(EIGHT)
     assert set(own) <= set(SUITES["methods"].at("quick"))
+    frozen = {cell.method for cell in SUITES[name].at("frozen")}
+    assert frozen == {"kmeans", "caot", "caot-faithful"}
 
 
 def test_what_the_registry_says_of_a_method_is_so():

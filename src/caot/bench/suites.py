@@ -199,12 +199,18 @@ def _representations(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
     return _by_seed(
         _kmeans(seeds, EIGHT),
         _faithful(effort, seeds, EIGHT),
-        _compared(effort, seeds, EIGHT, RIVALS),
+        _rivals(effort, seeds),
     )
 
 
+def _rivals(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
+    """Return cells of ours and of the methods beside it, which must learn to have something."""
+    methods = ("caot",) if effort.finetune == "none" else RIVALS
+    return _compared(effort, seeds, EIGHT, methods)
+
+
 def _cost(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
-    return _by_seed(_main(effort, seeds), _compared(effort, seeds, EIGHT, RIVALS))
+    return _by_seed(_main(effort, seeds), _rivals(effort, seeds))
 
 
 def _methods(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
