@@ -1,10 +1,14 @@
 """Settings that decide a result, and those that came later and are off."""
 
+from dataclasses import replace
+
 import pytest
 
-from caot import CAOT
+from caot import CAOT, baselines
+from caot.bench import methods
 from caot.bench.cells import Cell
 from caot.bench.methods import METHODS, deciding_settings, find_method
+from caot.bench.running import cell_hash
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -23,3 +27,12 @@ def test_a_setting_that_was_added_decides_only_where_it_is_asked_for(name):
     assert "max_chunks" not in deciding_settings(model)
     if "max_chunks" in model.get_params():
         assert deciding_settings(model.set_params(max_chunks=8))["max_chunks"] == 8
+
+
+def test_a_method_that_has_changed_has_other_settings_than_before(monkeypatch):
+    cell = Cell("tweet", "rstc")
+    before = cell_hash(cell, 5)
+    assert "version" not in deciding_settings(find_method("rstc").make(cell, 5))
+    changed = replace(baselines.METHODS["rstc"], version=2)
+    monkeypatch.setattr(methods, "method_of", {"RSTC": changed}.__getitem__)
+    assert cell_hash(cell, 5) != before

@@ -44,6 +44,9 @@ class Method:
         Whether it decides on the number of clusters itself where none is given.
     takes_k : bool
         Whether a number of clusters that is given has a part in it.
+    version : int
+        Goes up when the method finds other clusters with the same settings, so that records of
+        before count as missing.
     """
 
     name: str
@@ -60,6 +63,7 @@ class Method:
     libraries: tuple[str, ...] = ()
     finds_k: bool = False
     takes_k: bool = True
+    version: int = 1
 
     def load(self) -> type[Baseline]:
         """Import the class."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from caot import baselines
 from caot.baselines.making import unknown_method
+from caot.baselines.registry import method_of
 from caot.bench.cells import Cell
 from caot.bench.datasets import DATASETS
 from caot.bench.variants import find_variant
@@ -165,7 +166,9 @@ def deciding_settings(estimator: Estimator) -> dict[str, Any]:
     if not isinstance(estimator, CAOT):
         given = plain_parameters(estimator)
         off = [name for name, usual in _ADDED.items() if given.get(name) == usual]
-        return {name: value for name, value in given.items() if name not in off}
+        deciding = {name: value for name, value in given.items() if name not in off}
+        version = method_of(type(estimator).__name__).version
+        return deciding if version == 1 else {**deciding, "version": version}
     usual = plain_parameters(CAOT(estimator.n_clusters))
     given = {
         name: value
