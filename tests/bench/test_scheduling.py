@@ -7,6 +7,7 @@ import time
 import pytest
 
 from caot.bench import scheduling
+from caot.bench.cells import Cell
 from caot.bench.records import CellStatus, read_record, read_records
 from caot.bench.running import RunPlace
 from caot.bench.scheduling import check_cells, missing_cells, run_cells
@@ -33,6 +34,13 @@ def test_cells_run_once(tmp_path, data, place):
     assert sorted(c.seed for c, _ in told) == [0, 1]
     assert {record.cell for record in read_records(results)} == set(left)
     assert missing_cells(cells, results) == []
+
+
+def test_runs_at_the_same_time_have_different_data_where_they_can():
+    waiting = [Cell("tweet", seed=seed) for seed in (0, 1)] + [Cell("agnews")]
+    taken = [scheduling._take_next(waiting, busy) for busy in ((), ("tweet",), ("tweet",))]
+    assert [(c.dataset, c.seed) for c in taken] == [("tweet", 0), ("agnews", 0), ("tweet", 1)]
+    assert waiting == []
 
 
 def test_other_settings_make_a_record_stale(tmp_path, data, place, monkeypatch):

@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.context import ForkServerContext, SpawnContext
@@ -71,7 +71,8 @@ def run_cells(
     Parameters
     ----------
     cells
-        What to run, in this order.
+        What to run, in this order as far as data sets allow: two runs that begin at once on the
+        same texts would both encode them.
     results
         The folder of the records.
     place
@@ -88,7 +89,7 @@ def run_cells(
     with _stopping() as running:
         while waiting or running:
             while waiting and len(running) < jobs:
-                cell = waiting.pop(0)
+                cell = _take_next(waiting, {job.cell.dataset for job in running})
                 process = context.Process(
                     target=_work, args=(cell, cell.path(results), place), name=str(cell)
                 )
@@ -101,6 +102,12 @@ def run_cells(
                     told(job.cell, record)
             time.sleep(_POLL)
     return n_bad
+
+
+def _take_next(waiting: list[Cell], busy: Collection[str]) -> Cell:
+    """Take the first cell whose data set no run is busy with, or else the first."""
+    free = (place for place, cell in enumerate(waiting) if cell.dataset not in busy)
+    return waiting.pop(next(free, 0))
 
 
 def _context() -> SpawnContext | ForkServerContext:
