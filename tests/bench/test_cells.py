@@ -6,7 +6,7 @@ import pytest
 
 from caot.bench.cells import Cell
 from caot.bench.methods import METHODS, find_method
-from caot.bench.running import cell_config, cell_hash
+from caot.bench.running import cell_hash
 from caot.bench.variants import GRIDS, VARIANTS, find_variant, grid_variants
 from caot.variant import Variant
 
@@ -42,12 +42,16 @@ def test_a_cell_survives_json():
     assert Cell(**CELL.as_dict()) == CELL
 
 
+def made(cell, n_clusters):
+    return find_method(cell.method).make(cell, n_clusters)
+
+
 def test_faithful_cells_are_set_as_the_paper_sets_them():
-    assert cell_config(Cell("stackoverflow", "caot-faithful"), 20)["warmup_iter"] == 0
-    assert cell_config(Cell("agnews", "caot-faithful"), 4)["warmup_iter"] is None
-    assert cell_config(Cell("googlenews-ts", "caot-faithful"), 152)["imbalance"] == "imbalanced"
-    assert cell_config(Cell("googlenews-ts", "caot"), 152)["imbalance"] == "auto"
-    assert cell_config(CELL, 89)["mode"] == "faithful"
+    assert made(Cell("stackoverflow", "caot-faithful"), 20).warmup_iter == 0
+    assert made(Cell("agnews", "caot-faithful"), 4).warmup_iter is None
+    assert made(Cell("googlenews-ts", "caot-faithful"), 152).imbalance == "imbalanced"
+    assert made(Cell("googlenews-ts", "caot"), 152).imbalance == "auto"
+    assert made(CELL, 89).mode == "faithful"
 
 
 @pytest.mark.parametrize(

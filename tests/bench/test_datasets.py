@@ -7,6 +7,7 @@ import pytest
 
 from caot.bench.datasets import (
     DATASETS,
+    FETCHED,
     SHORT_TEXTS,
     DatasetError,
     content_digest,
@@ -14,6 +15,7 @@ from caot.bench.datasets import (
     data_folder,
     find_spec,
     load_data,
+    load_known,
 )
 from caot.bench.sources import (
     SOURCES,
@@ -66,6 +68,9 @@ def test_what_is_wrong_is_said(tmp_path, monkeypatch):
         data_folder(tmp_path / "nowhere")
     with pytest.raises(DatasetError, match=r"there is no file .*tweet\.csv\.gz"):
         load_data("tweet", tmp_path)
+    (tmp_path / "caot-data").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert data_folder() == FETCHED
     (tmp_path / "d.csv").write_text("text,topic\na b,1\n")
     with pytest.raises(DatasetError, match="has no column 'label': it has text, topic"):
         load_data(str(tmp_path / "d.csv"))
@@ -96,6 +101,10 @@ def test_absent_and_other_rows_are_told_apart(tmp_path):
     assert rows["agnews"].check == ABSENT
     assert not rows["agnews"].is_wrong
     assert rows["agnews"].shown[-1] == ABSENT
+    with pytest.raises(DatasetError, match="the file of tweet has other rows"):
+        load_known("tweet", tmp_path)
+    with pytest.raises(DatasetError, match="the file of tweet has other rows"):
+        fetch_dataset("tweet", tmp_path)
 
 
 def test_how_public_homes_are_read():

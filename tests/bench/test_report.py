@@ -9,6 +9,7 @@ from caot.bench.cells import Cell
 from caot.bench.document import Picture, Section, Table, to_html, to_markdown
 from caot.bench.records import CellStatus, write_record
 from caot.bench.report import write_report
+from caot.bench.running import cell_hash
 from caot.bench.suites import DEVELOPMENT, EIGHT, SUITES, THREE
 from caot.bench.summaries import Results, Summary
 from caot.bench.variants import GRIDS
@@ -22,6 +23,8 @@ def record(results, cell, accuracy, **more):
         "cell": cell.as_dict(),
         "status": "done",
         "scores": scores,
+        "n_clusters": 20,
+        "config_hash": cell_hash(cell, 20),
         "seconds": 30.0,
         "peak_memory_mb": 700.0,
         **more,
@@ -210,3 +213,15 @@ def test_a_method_stands_above_the_papers_row_of_its_name(results):
     assert rows_of(text, "paper: SCCL, SBERT | 67.05")
     picture = (results.parent / "images" / "bench" / "ns.svg").read_text(encoding="utf-8")
     assert "RSTC, MiniLM" in picture
+
+
+def test_records_of_other_settings_are_left_out(tmp_path, caplog):
+    results = tmp_path / "results"
+    record(results, Cell("tweet", "kmeans"), 0.6)
+    record(results, Cell("tweet", "kmeans", seed=1), 0.1, config_hash="of another version")
+    record(results, Cell("tweet", "kmeans", seed=2), 0.1)
+    old = Cell("tweet", "kmeans", seed=2).path(results)
+    old.write_text(old.read_text().replace('"full"', '"no-more"'))
+    text = write_report(results, None)
+    assert "60.00 (1)" in text
+    assert "2 of 3 records have other settings" in caplog.text

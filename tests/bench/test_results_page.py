@@ -7,6 +7,7 @@ import pytest
 from caot.bench.cells import Cell
 from caot.bench.records import read_records
 from caot.bench.report import write_report
+from caot.bench.running import is_current
 from caot.bench.suites import EIGHT
 from caot.bench.summaries import Results
 
@@ -30,6 +31,7 @@ def test_a_record_lies_where_its_cell_says_and_tells_nothing_of_the_machine(reco
     assert "/root" not in text
     assert record.content["versions"]["torch"]
     if record.is_done:
+        assert is_current(record), "its cell has other settings now: run it again"
         assert 0 < record.content["scores"]["accuracy"] <= 1
         assert record.content["config"]["random_state"] == record.cell.seed
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from caot.bench import scheduling
+from caot.bench import running, scheduling
 from caot.bench.cells import Cell
 from caot.bench.records import CellStatus, read_record, read_records
 from caot.bench.running import RunPlace
@@ -46,7 +46,7 @@ def test_runs_at_the_same_time_have_different_data_where_they_can():
 def test_other_settings_make_a_record_stale(tmp_path, data, place, monkeypatch):
     results, one = tmp_path / "results", cell(data, "kmeans")
     run_cells([one], results, place)
-    monkeypatch.setattr(scheduling, "cell_hash", lambda _cell, _k: "changed")
+    monkeypatch.setattr(running, "cell_hash", lambda _cell, _k: "changed")
     assert missing_cells([one], results) == [one]
 
 

@@ -17,6 +17,9 @@ from caot.nearest import nearest_name
 
 Kind: TypeAlias = Literal["short-text", "long-text", "images"]
 
+FETCHED = Path("caot-data")
+"""Where data goes that was fetched, and is looked for, if no other folder is named."""
+
 _SUFFIXES = {"short-text": ".csv.gz", "long-text": ".csv.gz", "images": ".npz"}
 # Published views of the texts, the first pair that a file has: 10 % of the words, then 20 %.
 _VIEW_COLUMNS = (("text1_10", "text2_10"), ("text1", "text2"))
@@ -161,8 +164,10 @@ def find_spec(name: str) -> DatasetSpec:
 
 
 def data_folder(named: str | os.PathLike[str] | None = None) -> Path:
-    """Return the folder of the benchmark data: as named, or ``CAOT_DATA``."""
+    """Return the folder of the benchmark data: as named, ``CAOT_DATA``, or what was fetched."""
     place = named or os.environ.get("CAOT_DATA")
+    if not place and FETCHED.is_dir():
+        return FETCHED
     if not place:
         msg = (
             "the benchmark data is not part of caot: name its folder with --data-dir or CAOT_DATA, "
@@ -212,6 +217,19 @@ def load_data(name: str, folder: str | os.PathLike[str] | None = None) -> Benchm
         views_name=None if columns is None else "/".join(columns),
         digest=content_digest(texts, table["label"].tolist()),
     )
+
+
+def load_known(name: str, folder: str | os.PathLike[str] | None = None) -> BenchmarkData:
+    """Read data as `load_data` does, and raise if it is not the data set that bears the name."""
+    data = load_data(name, folder)
+    known = None if is_file_name(name) else find_spec(name).digest
+    if known not in (None, data.digest):
+        msg = (
+            f"the file of {name} has other rows than the data set of that name: move it away and "
+            "get the data anew, or name your own file by its path"
+        )
+        raise DatasetError(msg)
+    return data
 
 
 def content_digest(texts: list[str], labels: list[str]) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from caot.bench.document import Picture, to_html, to_markdown
 from caot.bench.figures import draw_figures
 from caot.bench.records import read_records
+from caot.bench.running import is_current
 from caot.bench.sections import SECTIONS
 from caot.bench.summaries import Results
 from caot.extras import install_hint
@@ -47,7 +48,11 @@ def write_report(results: Path, output: Path | None, findings: Path | None = Non
     if not records:
         msg = f"there are no records in {results}: make some with caot bench run"
         raise ValueError(msg)
-    found = Results(records)
+    current = [record for record in records if not record.is_done or is_current(record)]
+    if len(current) < len(records):
+        told = "%d of %d records have other settings than their cells have now: they are left out"
+        logger.warning(told, len(records) - len(current), len(records))
+    found = Results(current)
     sections = [make(found) for make in SECTIONS]
     if output is not None:
         pictures = _pictures(found, output.parent / "images" / "bench")

@@ -19,7 +19,7 @@ import caot
 from caot.baselines import RivalNotInstalled
 from caot.baselines.translation import TranslationNotAvailable
 from caot.bench.cells import Cell
-from caot.bench.datasets import load_data
+from caot.bench.datasets import load_known
 from caot.bench.images import image_features
 from caot.bench.measures import FittedRun, measure, representations
 from caot.bench.methods import (
@@ -30,7 +30,7 @@ from caot.bench.methods import (
     plain_parameters,
 )
 from caot.bench.observers import Clock, FeatureKeeper, LastLabels
-from caot.bench.records import FORMAT, CellStatus, config_hash, machine_facts
+from caot.bench.records import FORMAT, CellRecord, CellStatus, config_hash, machine_facts
 from caot.bench.variants import find_variant
 from caot.bench.views import views_of
 from caot.encoders import EncoderNotAvailable
@@ -88,19 +88,23 @@ def run_cell(cell: Cell, place: RunPlace) -> dict[str, Any]:
     }
 
 
-def cell_config(cell: Cell, n_clusters: int) -> dict[str, Any]:
-    """Return all settings of a cell's method."""
-    return plain_parameters(find_method(cell.method).make(cell, n_clusters))
-
-
 def cell_hash(cell: Cell, n_clusters: int) -> str:
     """Return what tells whether a record was made with the settings that the cell has now."""
     model = find_method(cell.method).make(cell, n_clusters)
     return config_hash({"cell": cell.as_dict(), "settings": deciding_settings(model)})
 
 
+def is_current(record: CellRecord) -> bool:
+    """Tell whether a finished record was made with the settings that its cell has now."""
+    try:
+        wanted = cell_hash(record.cell, int(record.content["n_clusters"]))
+    except ValueError:  # of a method or a variant that is no more
+        return False
+    return bool(record.content["config_hash"] == wanted)
+
+
 def _run(cell: Cell, place: RunPlace) -> dict[str, Any]:
-    data = load_data(cell.dataset, place.data_dir)
+    data = load_known(cell.dataset, place.data_dir)
     inputs, features = data.inputs, None
     if isinstance(inputs, np.ndarray):
         inputs, features = image_features(inputs)

@@ -19,7 +19,7 @@ import torch
 from caot.bench.cells import Cell
 from caot.bench.datasets import find_spec, is_file_name, load_data
 from caot.bench.records import FORMAT, CellRecord, CellStatus, read_record, write_record
-from caot.bench.running import RunPlace, cell_hash, run_cell
+from caot.bench.running import RunPlace, cell_hash, is_current, run_cell
 
 _POLL = 0.2  # seconds
 
@@ -53,8 +53,7 @@ def _is_settled(cell: Cell, results: Path, *, retry: bool) -> bool:
         digest = load_data(cell.dataset, None).digest
         if record.content["data_sha256"] != digest:
             return False
-    wanted = cell_hash(cell, int(record.content["n_clusters"]))
-    return bool(record.content["config_hash"] == wanted)
+    return is_current(record)
 
 
 def run_cells(

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from caot.bench.datasets import DatasetError, content_digest, data_file, find_spec
+from caot.bench.datasets import DatasetError, content_digest, data_file, find_spec, load_known
 from caot.files import atomic_file
 
 _HOME = "https://raw.githubusercontent.com"
@@ -90,6 +90,7 @@ def fetch_dataset(name: str, folder: Path, *, download: Callable[[str], str] | N
     ------
     DatasetError
         If there is no known home, it cannot be reached, or it gives other rows: nothing is written.
+        Likewise if a file of that name is there and has other rows.
     """
     spec = find_spec(name)
     if name not in SOURCES:
@@ -97,6 +98,7 @@ def fetch_dataset(name: str, folder: Path, *, download: Callable[[str], str] | N
         raise DatasetError(msg)
     path = data_file(name, folder)
     if path.exists():
+        load_known(name, folder)
         return path
     source = SOURCES[name]
     texts, labels = source.read(*map(download or _download, source.addresses))

@@ -159,13 +159,15 @@ def fetch(
 ) -> None:
     """Fetch the short texts from their public homes and check that they are the same rows.
 
-    They go to --data-dir, to the folder that CAOT_DATA names, or to caot-data.
+    They go to --data-dir, to the folder that CAOT_DATA names, or to caot-data, where bench run
+    looks for them too.
     """
     screen = Screen(quiet=quiet)
     with guarded(), screen.listening():
+        from caot.bench.datasets import FETCHED
         from caot.bench.sources import SOURCES, fetch_dataset
 
-        folder = data_dir or Path(os.environ.get("CAOT_DATA") or "caot-data").expanduser()
+        folder = data_dir or Path(os.environ.get("CAOT_DATA") or FETCHED).expanduser()
         for name in names or list(SOURCES):
             screen.note(f"{name}: {fetch_dataset(name, folder)}")
 
