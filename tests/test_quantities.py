@@ -13,6 +13,7 @@ from caot.quantities import n_bytes, seconds
         (None, math.inf),
         (90, 90.0),
         (0.5, 0.5),
+        ("90", 90.0),
         ("90s", 90.0),
         ("90 sec", 90.0),
         ("10min", 600.0),
@@ -26,7 +27,7 @@ def test_time_budgets_are_read(budget, expected):
 
 
 @pytest.mark.parametrize(
-    "budget", [0, -1, math.nan, True, "", "10", "ten minutes", "0s", "-5s", "5 days", "1h30m", [60]]
+    "budget", [0, -1, math.nan, True, "", "0", "ten minutes", "0s", "-5s", "5 days", "1h30m", [60]]
 )
 def test_other_time_budgets_are_refused(budget):
     with pytest.raises(ValueError, match="such as '10min', '90s' or '2h'") as error:

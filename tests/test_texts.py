@@ -6,6 +6,7 @@ import pytest
 import torch
 from scipy import sparse
 
+from caot.inputs import read_inputs
 from caot.texts import as_texts, empty_rows, is_vectors, reject_empty
 
 TEXTS = ["one text", "another", ""]
@@ -137,3 +138,15 @@ def test_empty_texts_are_listed():
     empty[:13] = True
     with pytest.raises(ValueError, match=r"13 text.* 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 3 more: "):
         reject_empty(empty)
+
+
+def test_lone_surrogates_are_replaced():
+    assert as_texts(["a \ud83d b", "c"]) == ["a \ufffd b", "c"]
+
+
+@pytest.mark.parametrize(
+    "tensor", [torch.ones(2, 3, requires_grad=True), torch.ones(2, 3, dtype=torch.bfloat16)]
+)
+def test_tensors_of_any_kind_are_vectors(tensor):
+    inputs = read_inputs(tensor, on_empty="error")
+    assert inputs.values.tolist() == [[1.0] * 3] * 2

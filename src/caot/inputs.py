@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
-from caot.texts import as_texts, empty_rows, is_vectors, reject_empty
+from caot.texts import as_texts, empty_rows, is_vectors, reject_empty, tensor_values
 
 EMPTY_OWN: Literal["own-cluster"] = "own-cluster"
 Values: TypeAlias = Any  # a list of texts, or an array of vectors
@@ -54,6 +54,8 @@ def read_inputs(values: Iterable[str] | ArrayLike, *, on_empty: str) -> Inputs:
         msg = "X is sparse: make it dense and small first, for example with TruncatedSVD"
         raise TypeError(msg)
     if is_vectors(values):
+        if hasattr(values, "detach"):  # a tensor of torch
+            values = tensor_values(values)
         vectors = values if isinstance(values, np.ndarray) else np.asarray(values)
         inputs = Inputs(vectors, True, np.zeros(len(vectors), dtype=np.bool_))
     else:

@@ -6,18 +6,18 @@ import math
 import re
 from numbers import Real
 
-_UNITS = {"s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _SIZES = {"MB": 1e6, "GB": 1e9, "TB": 1e12}
 
 
 def seconds(budget: float | str | None) -> float:
-    """Return a time budget in seconds: a number, "90s", "10min" or "2h"; infinity for None."""
+    """Return a time budget in seconds: a number, "90", "90s", "10min", "2h"; infinity for None."""
     if budget is None:
         return math.inf
     if isinstance(budget, Real) and not isinstance(budget, bool) and float(budget) > 0:
         return float(budget)
     match = (
-        re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*", budget)
+        re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", budget)
         if isinstance(budget, str)
         else None
     )

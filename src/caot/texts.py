@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any, TypeGuard
 
@@ -10,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 _SHOWN_ROWS = 10
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def is_vectors(inputs: object) -> TypeGuard[NDArray[Any]]:
@@ -20,8 +22,24 @@ def is_vectors(inputs: object) -> TypeGuard[NDArray[Any]]:
     return shape is not None and len(shape) == 2 and not _holds_strings(dtype)
 
 
+def tensor_values(tensor: Any) -> NDArray[Any]:  # noqa: ANN401 - torch is not imported for it
+    """Return the values of a tensor of torch, wherever it is and whatever follows from it."""
+    plain = tensor.detach().cpu()
+    values: NDArray[Any] = (plain.float() if plain.dtype.is_floating_point else plain).numpy()
+    return values
+
+
+def whole_text(text: str) -> str:
+    """Return a text with U+FFFD for lone surrogates, which no encoding of text can hold."""
+    try:
+        text.encode()  # much faster than a search
+    except UnicodeEncodeError:
+        return _LONE_SURROGATE.sub("\ufffd", text)
+    return text
+
+
 def as_texts(inputs: Iterable[object]) -> list[str]:
-    """Return the texts as a list of strings.
+    """Return the texts as a list of strings, with U+FFFD for lone surrogates.
 
     Raises
     ------
@@ -53,7 +71,7 @@ def as_texts(inputs: Iterable[object]) -> list[str]:
             f"{listed(wrong)}: {advice}"
         )
         raise TypeError(msg)
-    return [str(text) for text in texts]
+    return [whole_text(str(text)) for text in texts]
 
 
 def empty_rows(texts: list[str]) -> NDArray[np.bool_]:

@@ -73,6 +73,14 @@ def test_blank_lines_are_rows_only_inside_one_column(tmp_path):
     assert read_table(tmp_path / "two.csv").texts == ("a b", "")
 
 
+@pytest.mark.parametrize("blank", ["\n", " \n", "\n\n"])
+def test_blank_lines_before_the_header_do_not_hide_the_separator(tmp_path, blank):
+    (tmp_path / "t.csv").write_text(f"{blank}text;label\nhello you;1\n", encoding="utf-8")
+    table = read_table(tmp_path / "t.csv")
+    assert table.frame.columns.tolist() == ["text", "label"]
+    assert table.texts == ("hello you",)
+
+
 def test_repeated_names_are_numbered_and_logged(tmp_path, caplog):
     (tmp_path / "t.csv").write_text("a,a,\n1,x y,z\n", encoding="utf-8")
     assert list(read_table(tmp_path / "t.csv").frame.columns) == ["a", "a_2", ""]

@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from caot.runs import Describing, PartStarted, RunError, RunFolder, RunSettings, fit_run, table_of
@@ -39,6 +40,16 @@ def test_what_was_written_is_read_again(made):
     assert opened.history().loss.shape == (record.training["n_iter"],)
     result = result_of(opened, Describing())
     assert result.description == opened.description()
+
+
+def test_texts_beside_numbers_are_read_again_as_they_were_clustered(tmp_path):
+    words = pd.Series([404, *TEXTS[1:-1], None], dtype=object)
+    table = table_of({"words": words, "topic": TOPICS.tolist()}, "words")
+    settings = RunSettings(3, encoder=str(model_folder()), finetune="none", max_iter=3)
+    folder = RunFolder.prepare(tmp_path / "run")
+    fit_run(table, folder, settings)
+    assert folder.table().texts == table.texts == ("404", *TEXTS[1:-1], "")
+    assert folder.table().frame["words"].isna().sum() == 1
 
 
 def test_observers_hear_of_every_part(made):

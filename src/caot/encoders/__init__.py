@@ -8,7 +8,7 @@ from caot.encoders.availability import EncoderNotAvailable
 from caot.encoders.cache import EmbeddingCache
 from caot.encoders.chunked import ChunkedEncoder
 from caot.encoders.embedded import embedded_path, load_embedded
-from caot.encoders.features import Features, Rows
+from caot.encoders.features import Features, Rows, reads_vectors
 from caot.encoders.lazy import transformer_encoder
 from caot.encoders.loading import load_encoder
 from caot.encoders.lower import Deferred, keep_lower
@@ -43,6 +43,7 @@ __all__ = [
     "keep_lower",
     "load_embedded",
     "load_encoder",
+    "reads_vectors",
     "remembering",
 ]
 

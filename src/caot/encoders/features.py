@@ -15,6 +15,7 @@ from torch import nn
 from caot.encoders.device import to_device
 from caot.encoders.layers import count_top
 from caot.encoders.protocol import row_numbers
+from caot.texts import tensor_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -173,9 +174,14 @@ class Features:
         return cls(int(settings["width"]), device=device)
 
 
+def reads_vectors(encoder: object) -> bool:
+    """Tell whether an encoder, or the one inside it, takes vectors and not texts."""
+    return isinstance(getattr(encoder, "encoder", encoder), Features)
+
+
 def _as_array(inputs: ArrayLike | torch.Tensor) -> NDArray[Any]:
     if isinstance(inputs, torch.Tensor):
-        inputs = inputs.detach().cpu().numpy()
+        inputs = tensor_values(inputs)
     # asarray would drop the memory-mapped type, by which encode() knows what is on disk.
     array: NDArray[Any] = inputs if isinstance(inputs, np.ndarray) else np.asarray(inputs)
     if array.dtype.kind not in "fiu":

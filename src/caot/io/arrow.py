@@ -9,10 +9,11 @@ from typing import Any, TypeAlias
 import pandas as pd
 import pyarrow as pa
 
-from caot.io.cells import is_missing, python_values, whole_text
+from caot.io.cells import is_missing, python_values
 from caot.io.frames import column_index
 from caot.io.jsonl import to_json
 from caot.io.names import unique_names
+from caot.texts import whole_text
 
 # pyarrow has no types of its own.
 ArrowTable: TypeAlias = Any

@@ -10,7 +10,6 @@ import pandas as pd
 
 from caot.io.jsonl import bytes_text, to_json
 
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 # What a spreadsheet takes for a formula, also after control characters and with full-width signs.
 _FORMULA = re.compile("[\t\r\n]|[\x00-\x1f\x7f\ufeff]*[=+\\-@＝＋－＠]")
 _NUMBER = re.compile(r"[+-]?(\d[\d.,]*|[.,]\d+)(e[+-]?\d+)?%?", re.ASCII | re.IGNORECASE)
@@ -47,15 +46,6 @@ def as_text(value: object) -> str:
     if isinstance(value, date | time):
         return value.isoformat()
     return str(value)
-
-
-def whole_text(text: str) -> str:
-    """Return a text with U+FFFD for lone surrogates, which no encoding of text can hold."""
-    try:
-        text.encode()  # much faster than a search
-    except UnicodeEncodeError:
-        return _LONE_SURROGATE.sub("\ufffd", text)
-    return text
 
 
 def is_number(text: str) -> bool:

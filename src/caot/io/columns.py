@@ -8,9 +8,10 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from caot.io.cells import as_text, is_number, python_values, whole_text
+from caot.io.cells import as_text, is_number, python_values
 from caot.io.errors import TableError
 from caot.io.names import TEXT_NAMES, last_word, plain_name
+from caot.texts import whole_text
 
 logger = logging.getLogger(__name__)
 

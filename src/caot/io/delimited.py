@@ -45,17 +45,18 @@ def delimited_frames(
     ``header`` it is a row, and the columns are column_1, column_2 and so on. Blank lines are no
     rows, but empty cells inside a table of one column.
     """
-    first = next(lines, "")
-    delimiter = _delimiter(first, name) if kind is TableFormat.CSV else "\t"
+    begun = _to_header(lines)
+    delimiter = _delimiter("".join(begun), name) if kind is TableFormat.CSV else "\t"
     is_plain = kind is TableFormat.TSV_PLAIN
     reader = csv.reader(
-        chain([first], lines),
+        chain(begun, lines),
         delimiter=delimiter,
         quoting=csv.QUOTE_NONE if is_plain else csv.QUOTE_MINIMAL,
         strict=True,
     )
     with _long_cells():
-        top = next((row for _, row in _parsed_rows(reader, kind, name) if row), None)
+        rows_read = (row for _, row in _parsed_rows(reader, kind, name))
+        top = next((row for row in rows_read if any(map(str.strip, row))), None)
     if top is None:
         return
     rows = _checked_rows(reader, len(top), kind, name)
@@ -72,6 +73,16 @@ def delimited_frames(
         if not chunk:
             return
         yield _frame(chunk, columns)
+
+
+def _to_header(lines: Iterator[str]) -> list[str]:
+    """Return the lines up to the first that is not blank, which is the last of them."""
+    begun: list[str] = []
+    for line in lines:
+        begun.append(line)
+        if line.strip():
+            break
+    return begun
 
 
 def _frame(rows: list[list[str]], columns: list[str]) -> pd.DataFrame:

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pandas as pd
 
-from caot.io.cells import cell_text, is_missing, python_values, quoted, whole_text
+from caot.io.cells import cell_text, is_missing, python_values, quoted
 from caot.io.errors import TableError
 from caot.io.frames import column_index
 from caot.io.jsonl import ABSENT, to_json
 from caot.io.names import unique_names
 from caot.io.targets import ByteStream
+from caot.texts import whole_text
 
 EMPTY_ROW = '""'  # of a table of one column: an empty line would be no row
 _SLICE_ROWS = 10_000  # what is turned into text at a time

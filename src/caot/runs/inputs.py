@@ -10,6 +10,7 @@ import pandas as pd
 from caot.describe import LANGUAGES, detect_language
 from caot.encoders import EmbeddingCache, load_encoder
 from caot.io import TextTable
+from caot.io.columns import joined_texts
 from caot.io.frames import column_index
 from caot.runs.errors import RunError
 from caot.suggest import KSuggestion, suggest_k
@@ -27,7 +28,7 @@ def table_of(
     """Return a table made of columns in memory, with the texts in one of them."""
     frame = pd.DataFrame(dict(columns))
     frame.columns = column_index(columns)
-    return TextTable(frame, tuple(map(str, columns[text])), (text,), None, source)
+    return TextTable(frame, joined_texts(frame, (text,)), (text,), None, source)
 
 
 def check_texts(table: TextTable, n_clusters: int | str, on_empty: str) -> None:

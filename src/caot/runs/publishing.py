@@ -31,8 +31,8 @@ def listed(folder: Path) -> tuple[str, ...]:
 def publish(fresh: Path, folder: Path, replaced: Iterable[str]) -> None:
     """Move all files of ``fresh`` to their places, and remove those that an earlier run wrote.
 
-    ``run.json`` goes before any file does, and comes last: a folder that has one is complete. Files
-    that no run wrote stay where they are.
+    Where files of an earlier run go, its ``run.json`` goes first, and the new one comes last: a
+    folder that has one is complete. Files that no run wrote stay where they are.
     """
     new = listed(fresh)
     gone = {*replaced} - {*new}

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from caot.describe import ClusterDescription, Description, Keyword, cluster_info, document_info
 from caot.io import TextTable, add_columns
+from caot.io.cells import as_text, is_missing, python_values
 
 ADDED = ("cluster", "label", "confidence", "second_cluster", "second_confidence")
 """What our columns hold, in their order."""
@@ -47,8 +48,28 @@ class RunResult:
         return document_info(self.description, self.table.texts, self.probabilities, self.labels)
 
     def assignments(self) -> pd.DataFrame:
-        """Return the input's columns and ours beside them, in input order."""
-        return add_columns(self.table.frame, self.document_info())
+        """Return the input's columns and ours beside them, in input order.
+
+        A column of texts that held other values too, as JSONL can, holds them as texts, so that it
+        is read again as it was clustered.
+        """
+        frame = self.table.frame.copy(deep=False)
+        for name in self.table.text_columns:
+            if _is_mixed(frame[name]):
+                frame[name] = _as_texts(frame[name])
+        return add_columns(frame, self.document_info())
+
+
+def _is_mixed(column: pd.Series) -> bool:
+    """Tell whether a column without a type of its own holds texts and other values."""
+    values = [value for value in python_values(column) if not is_missing(value)]
+    strings = [isinstance(value, str) for value in values]
+    return column.dtype == object and any(strings) and not all(strings)
+
+
+def _as_texts(column: pd.Series) -> pd.Series:
+    texts = [None if is_missing(value) else as_text(value) for value in python_values(column)]
+    return pd.Series(texts, index=column.index, dtype=object)
 
 
 def clusters_for_reading(description: Description, texts: tuple[str, ...]) -> pd.DataFrame:
