@@ -9,7 +9,7 @@ import pytest
 
 from caot import acceleration
 from caot.acceleration import accelerate, ensure_graph
-from caot.encoders.export import GRAPH_FILE, INT8_FILE, BackendNotAvailable
+from caot.encoders.export import GRAPH_FILE, INT8_FILE, BackendNotAvailable, ExportError
 from caot.encoders.exported import BACKENDS, ExportedEncoder
 from caot.extras import install_hint
 from caot.files import NotWritableError
@@ -127,7 +127,7 @@ def test_vectors_that_are_not_numbers_are_refused(fitted, folder, texts, monkeyp
 @needs_extras
 def test_failing_export_keeps_torch(fitted, texts, monkeypatch):
     def fail(*_args):
-        raise acceleration.ExportError("some operator is unknown")
+        raise ExportError("some operator is unknown")
 
     monkeypatch.setattr(acceleration, "export_onnx", fail)
     found = accelerate(fitted, texts, backend="onnx")
@@ -164,6 +164,28 @@ def test_stale_graph_is_made_anew(fitted, folder, monkeypatch):
     monkeypatch.setattr(acceleration, "export_onnx", lambda _encoder, path: asked.append(path))
     ensure_graph(fitted.encoder_, folder)
     assert asked == [folder / GRAPH_FILE]
+
+
+@needs_extras
+def test_a_graph_that_was_cut_short_is_made_anew(fitted, tmp_path):
+    path = ensure_graph(fitted.encoder_, tmp_path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    assert ensure_graph(fitted.encoder_, tmp_path).read_bytes() == whole
+
+
+@needs_extras
+def test_errors_of_any_kind_keep_torch(fitted, folder, texts, monkeypatch):
+    class BackendError(Exception):
+        pass
+
+    def fail(*_args, **_more):
+        raise BackendError("the graph does not run")
+
+    monkeypatch.setattr(acceleration.ExportedEncoder, "open", fail)
+    found = accelerate(fitted, texts, backend="onnx", folder=folder)
+    assert found.backend == "torch"
+    assert found.trials[0].reason == "the graph does not run"
 
 
 @needs_extras

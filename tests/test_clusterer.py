@@ -16,6 +16,7 @@ from caot import CAOT
 from caot.clusterer import TextClusterer
 from caot.inputs import check_views
 from caot.kmeans import kmeans
+from caot.prediction import predict_stream
 from caot.preparation import choose_layers, load, prepare
 from caot.settings import PreparationSettings
 from tests.estimator_corpus import N_TOPICS, corpus, model_folder, vectors
@@ -77,7 +78,7 @@ class Nearest(TextClusterer):
         self._label(inputs, prepared.final_embeddings())
         return self
 
-    def _shares(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    def shares(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         distances = np.square(vectors[:, None] - self.means_).sum(axis=2)
         return softmax(-self.sharpness * distances, axis=1).astype(np.float32)
 
@@ -95,6 +96,8 @@ def test_labels_and_what_follows_from_them(fitted: Nearest) -> None:
     assert adjusted_rand_score(TOPICS, fitted.labels_) > 0.5
     assert fitted.cluster_sizes_.tolist() == np.bincount(fitted.labels_).tolist()
     np.testing.assert_array_equal(fitted.predict(TEXTS), fitted.labels_)
+    (streamed,) = predict_stream(fitted, TEXTS)
+    np.testing.assert_array_equal(streamed.labels, fitted.labels_)
     np.testing.assert_allclose(fitted.predict_proba(TEXTS).sum(axis=1), 1.0, atol=1e-6)
     means = [fitted.transform(TEXTS)[fitted.labels_ == k].mean(axis=0) for k in range(N_TOPICS)]
     np.testing.assert_allclose(fitted.cluster_centers_, means, atol=1e-6)
@@ -143,5 +146,5 @@ def test_scikit_learn_knows_it(fitted: Nearest) -> None:
 
 
 def test_fit_and_probabilities_are_up_to_the_method() -> None:
-    assert TextClusterer.__abstractmethods__ == {"fit", "_shares"}
+    assert TextClusterer.__abstractmethods__ == {"fit", "shares"}
     assert issubclass(CAOT, TextClusterer)

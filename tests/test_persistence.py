@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,9 +14,10 @@ import numpy as np
 import pytest
 from sentence_transformers import SentenceTransformer
 
-from caot import CAOT, Variant
+from caot import CAOT, Variant, load_model
 from caot.encoders import Features
 from caot.persistence import CONFIG_FILE, FORMAT_VERSION, NETWORKS_FILE, ModelFormatError
+from caot.words import WORDS_FILES
 from tests.estimator_corpus import (
     N_TOPICS,
     contents,
@@ -171,6 +173,55 @@ def test_a_newer_format_is_refused(saved: Path, tmp_path: Path) -> None:
     path.write_text(json.dumps(config), encoding="utf-8")
     with pytest.raises(ModelFormatError, match=r"caot 9\.9 in a newer format .* use that version"):
         CAOT.from_pretrained(folder)
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:100])
+
+
+def _without_width(path: Path) -> None:
+    config = json.loads(path.read_text(encoding="utf-8"))
+    del config["width"]
+    path.write_text(json.dumps(config), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("file", "damage"),
+    [
+        (NETWORKS_FILE, _cut),
+        (CONFIG_FILE, _cut),
+        (CONFIG_FILE, _without_width),
+        (WORDS_FILES[0], _cut),
+        (WORDS_FILES[1], _cut),
+    ],
+)
+def test_a_damaged_model_says_so(
+    saved: Path, tmp_path: Path, file: str, damage: Callable[[Path], None]
+) -> None:
+    folder = Path(shutil.copytree(saved, tmp_path / "damaged"))
+    damage(folder / file)
+    with pytest.raises(ModelFormatError, match=r"the model in .*damaged is damaged .*restore it"):
+        load_model(folder)
+
+
+def test_a_version_that_is_no_number_is_refused(saved: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(saved, tmp_path / "odd"))
+    path = folder / CONFIG_FILE
+    config = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**config, "format_version": "2"}), encoding="utf-8")
+    with pytest.raises(ModelFormatError, match="does not say which format it has"):
+        load_model(folder)
+
+
+@pytest.mark.parametrize("name", ["tickets-run/mdel", "odd name/model"])
+def test_a_name_that_neither_folder_nor_hub_knows(name: str) -> None:
+    with pytest.raises(FileNotFoundError, match=f"there is no folder {name}, and the hub gives no"):
+        load_model(name)
+
+
+def test_a_folder_may_be_named_from_home(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(saved.parent))
+    assert isinstance(load_model(f"~/{saved.name}"), CAOT)
 
 
 def test_a_folder_that_is_no_model_is_refused() -> None:

@@ -44,7 +44,7 @@ def test_settings_are_picked_from_the_parameters_of_an_estimator():
         ({"device": "abacus"}, "device must be"),
         ({"time_budget": "soon"}, "time_budget must be"),
         ({"cache_memory": "much"}, "cache_memory must be"),
-        ({"random_state": -1}, "random_state must be an integer of at least 0"),
+        ({"random_state": -1}, "random_state must be an integer from 0 to"),
     ],
 )
 def test_settings_of_any_method_check_themselves(changes, message):
@@ -57,6 +57,8 @@ def test_settings_of_any_method_check_themselves(changes, message):
     ("changes", "message"),
     [
         ({"imbalance": "odd"}, "imbalance must be one of"),
+        ({"imbalance": float("inf")}, "imbalance must be one of"),
+        ({"random_state": 2**32}, "random_state must be an integer from 0 to 4294967295"),
         ({"max_iter": 0}, "max_iter must be an integer of at least 1, got 0"),
         ({"warmup_iter": -1}, "warmup_iter must be an integer of at least 0, got -1"),
         ({"patience": 1.5}, "patience must be an integer of at least 0, got 1.5"),

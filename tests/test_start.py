@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.metrics import adjusted_rand_score
 
+import caot.kmeans
 from caot import start
 from caot.kmeans import breathing_kmeans, kmeans
 from caot.neighbours import Neighbours, unit_rows
@@ -120,6 +121,15 @@ def test_of_many_rows_some_are_linked_and_the_others_join(monkeypatch: pytest.Mo
     vectors, truth = blobs([200, 100, 60])
     labels = average_linkage(vectors, 3, random_state=0)
     assert adjusted_rand_score(truth, labels) > 0.95
+
+
+def test_more_clusters_than_rows_can_be_linked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(start, "LINKED_ROWS", 20)
+    monkeypatch.setattr(caot.kmeans, "SAMPLE_ROWS", 20)
+    vectors, _ = blobs([20, 20, 20])
+    settings = StartSettings("neighbours")
+    found = begin(vectors, 30, settings, with_neighbours=True, random_state=0)
+    assert len(np.unique(found.clusters)) == 30
 
 
 @pytest.mark.parametrize(

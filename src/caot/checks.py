@@ -7,11 +7,20 @@ from numbers import Integral
 
 import torch
 
+LARGEST_SEED = 2**32 - 1
+
 
 def require_integer(name: str, value: object, least: int) -> None:
     """Raise unless ``value`` is a whole number of at least ``least``."""
     if not isinstance(value, Integral) or value < least:
         msg = f"{name} must be an integer of at least {least}, got {value!r}"
+        raise ValueError(msg)
+
+
+def check_seed(random_state: object) -> None:
+    """Raise unless ``random_state`` is a seed that all libraries take."""
+    if not isinstance(random_state, Integral) or not 0 <= int(random_state) <= LARGEST_SEED:
+        msg = f"random_state must be an integer from 0 to {LARGEST_SEED}, got {random_state!r}"
         raise ValueError(msg)
 
 

@@ -26,9 +26,9 @@ from caot.describe import (
     describe,
     document_info,
 )
-from caot.encoders import Encoder, Features
+from caot.encoders import Encoder, reads_vectors
 from caot.inputs import EMPTY_OWN, Inputs, read_inputs
-from caot.prediction import most_probable, network_input, with_own_cluster
+from caot.prediction import most_probable, probabilities
 from caot.settings import OnEmpty, PreparationSettings
 from caot.training import Callback
 from caot.words import Words
@@ -50,7 +50,7 @@ class TextClusterer(
 
     - ``fit``: gets the checked settings from `_settings_as` and the inputs from `_read_samples`,
       trains, and ends with `_keep_encoder`, its own fitted attributes, and `_label`;
-    - ``_shares``: turns embeddings, with words beside them if ``words_`` is set, into the
+    - ``shares``: turns embeddings, with words beside them if ``words_`` is set, into the
       probability of each cluster.
 
     Attributes
@@ -66,7 +66,6 @@ class TextClusterer(
     n_clusters: int
     on_empty: OnEmpty
     networks_: Any
-    temperature_: float = 1.0
     words_: Words | None = None
 
     @abstractmethod
@@ -87,8 +86,12 @@ class TextClusterer(
         raise NotImplementedError(msg)
 
     @abstractmethod
-    def _shares(self, vectors: NDArray[np.float32]) -> Probabilities:
-        """Return the probability of each of the k clusters, (n, k), from what networks read."""
+    def shares(self, vectors: NDArray[np.float32]) -> Probabilities:
+        """Return the probability of each of the k clusters, (n, k).
+
+        ``vectors`` are embeddings, with words beside them if ``words_`` is set; `predict_proba`
+        takes texts.
+        """
 
     def predict(
         self,
@@ -101,10 +104,10 @@ class TextClusterer(
         if min_confidence is not None and not 0 <= min_confidence <= 1:
             msg = f"min_confidence must lie between 0 and 1, got {min_confidence}"
             raise ValueError(msg)
-        probabilities = self.predict_proba(X, batch_size=batch_size)
-        labels = most_probable(probabilities)
+        shares = self.predict_proba(X, batch_size=batch_size)
+        labels = most_probable(shares)
         if min_confidence is not None:
-            labels[probabilities.max(axis=1) < min_confidence] = -1
+            labels[shares.max(axis=1) < min_confidence] = -1
         return labels
 
     def predict_proba(
@@ -116,7 +119,7 @@ class TextClusterer(
         """Return each cluster's probability, (n, k), and that of the empty texts' own, if any."""
         check_is_fitted(self)
         inputs = self._read(X)
-        return self._probabilities(inputs, self._embed(inputs, batch_size))
+        return probabilities(self, self._embed(inputs, batch_size), inputs)
 
     def transform(
         self,
@@ -150,8 +153,8 @@ class TextClusterer(
         **settings: Unpack[DescribeSettings],
     ) -> pd.DataFrame:
         """Return one row a text, in order: cluster, its label, confidence, second choice."""
-        description, texts, probabilities = self._describe(X, settings)
-        return document_info(description, texts, probabilities, most_probable(probabilities), ids)
+        description, texts, shares = self._describe(X, settings)
+        return document_info(description, texts, shares, most_probable(shares), ids)
 
     def __sklearn_tags__(self) -> Tags:
         """Tell scikit-learn that X is text."""
@@ -184,16 +187,16 @@ class TextClusterer(
         """Keep what the embeddings of new inputs need."""
         self.encoder_: Encoder = encoder
         self.has_own_cluster_ = self.on_empty == EMPTY_OWN
-        if isinstance(encoder, Features):
+        if reads_vectors(encoder):
             self.n_features_in_ = encoder.width
         elif hasattr(self, "n_features_in_"):  # of an earlier fit
             del self.n_features_in_
 
     def _label(self, inputs: Inputs, vectors: NDArray[np.float32]) -> None:
         """Set the labels and what follows from them: a last pass in float32."""
-        probabilities = self._probabilities(inputs, vectors)
-        self.labels_ = most_probable(probabilities)
-        n_labels = probabilities.shape[1]
+        shares = probabilities(self, vectors, inputs)
+        self.labels_ = most_probable(shares)
+        n_labels = shares.shape[1]
         sizes = np.bincount(self.labels_[self.labels_ >= 0], minlength=n_labels)
         means = [_mean(vectors, self.labels_ == label) for label in range(n_labels)]
         self.cluster_centers_ = np.stack(means).astype(np.float32)
@@ -203,15 +206,11 @@ class TextClusterer(
         return read_inputs(values, on_empty=EMPTY_OWN if self.has_own_cluster_ else "error")
 
     def _embed(self, inputs: Inputs, batch_size: int) -> NDArray[np.float32]:
-        if inputs.is_vectors != isinstance(self.encoder_, Features):
+        if inputs.is_vectors != reads_vectors(self.encoder_):
             kinds = ("texts", "vectors") if inputs.is_vectors else ("vectors", "texts")
             msg = f"the model was fitted on {kinds[0]}, X holds {kinds[1]}"
             raise TypeError(msg)
         return self.encoder_.encode(inputs.values, batch_size=batch_size)
-
-    def _probabilities(self, inputs: Inputs, vectors: NDArray[np.float32]) -> Probabilities:
-        shares = self._shares(network_input(self, vectors, inputs.values))
-        return with_own_cluster(shares, inputs.empty) if self.has_own_cluster_ else shares
 
     def _describe(
         self, X: Iterable[str], settings: DescribeSettings
@@ -222,10 +221,9 @@ class TextClusterer(
             msg = "vectors have no words: give their texts to caot.describe.describe yourself"
             raise TypeError(msg)
         vectors = self._embed(inputs, batch_size=64)
-        probabilities = self._probabilities(inputs, vectors)
-        labels = most_probable(probabilities)
-        description = describe(inputs.values, labels, probabilities, vectors, **settings)
-        return description, inputs.values, probabilities
+        shares = probabilities(self, vectors, inputs)
+        description = describe(inputs.values, most_probable(shares), shares, vectors, **settings)
+        return description, inputs.values, shares
 
 
 def _mean(vectors: NDArray[np.float32], member: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -293,7 +293,8 @@ class CAOT(TextClusterer):
         check_is_fitted(self)
         return persistence.push(self, repo_id, token=token, private=private)
 
-    def _shares(self, vectors: NDArray[np.float32]) -> Probabilities:
+    def shares(self, vectors: NDArray[np.float32]) -> Probabilities:
+        """Return the probability of each of the k clusters, (n, k), from what networks read."""
         return network_shares(self.networks_, vectors, self.temperature_)
 
     def _take(

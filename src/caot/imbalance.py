@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from numbers import Real
 from typing import Literal, TypeAlias
@@ -58,7 +59,7 @@ def check_imbalance(spec: object) -> None:
     """Raise unless ``spec`` is "auto", a level, or a positive number."""
     if isinstance(spec, str) and (spec == "auto" or spec in IMBALANCE_LEVELS):
         return
-    if isinstance(spec, Real) and not isinstance(spec, bool) and float(spec) > 0:
+    if isinstance(spec, Real) and not isinstance(spec, bool) and 0 < float(spec) < math.inf:
         return
     names = ", ".join(repr(name) for name in ("auto", *IMBALANCE_LEVELS))
     msg = (

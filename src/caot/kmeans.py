@@ -41,7 +41,7 @@ def kmeans(
     nearest of them.
     """
     model = KMeans(n_clusters, n_init=n_init, max_iter=max_iter, random_state=random_state)
-    return _partition(embeddings, _fitted(model, _sample(embeddings, random_state)))
+    return _partition(embeddings, _fitted(model, _sample(embeddings, n_clusters, random_state)))
 
 
 def breathing_kmeans(
@@ -55,7 +55,7 @@ def breathing_kmeans(
     time; fewer at a time once that gains nothing, until it gains nothing with one (Fritzke, The
     breathing k-means algorithm, 2020). Large data are sampled as in `kmeans`.
     """
-    rows = _sample(embeddings, random_state)
+    rows = _sample(embeddings, n_clusters, random_state)
     best = _fitted(KMeans(n_clusters=n_clusters, n_init=1, random_state=random_state), rows)
     rng = np.random.default_rng(random_state)
     breath = min(_BREATH, n_clusters, len(rows) - n_clusters)
@@ -136,8 +136,11 @@ def _partition(embeddings: NDArray[np.float32], model: KMeans) -> Partition:
     return Partition(labels.astype(np.int64), centers)
 
 
-def _sample(embeddings: NDArray[np.float32], random_state: int) -> NDArray[np.float32]:
-    if len(embeddings) <= SAMPLE_ROWS:
+def _sample(
+    embeddings: NDArray[np.float32], n_clusters: int, random_state: int
+) -> NDArray[np.float32]:
+    count = max(SAMPLE_ROWS, n_clusters)
+    if len(embeddings) <= count:
         return embeddings
     rng = np.random.default_rng(random_state)
-    return embeddings[np.sort(rng.choice(len(embeddings), SAMPLE_ROWS, replace=False))]
+    return embeddings[np.sort(rng.choice(len(embeddings), count, replace=False))]

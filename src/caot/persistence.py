@@ -6,7 +6,8 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
@@ -85,7 +87,7 @@ def locate(
     local_files_only: bool,
 ) -> Path:
     """Return the folder of a saved model, fetched from the hub if it is not a folder."""
-    folder = Path(name_or_folder)
+    folder = Path(name_or_folder).expanduser()
     if folder.is_dir():
         return folder
     if folder.is_absolute() or len(folder.parts) != 2 or str(name_or_folder).startswith("."):
@@ -93,13 +95,18 @@ def locate(
         raise FileNotFoundError(msg)
     from huggingface_hub import snapshot_download  # noqa: PLC0415 - only for models of the hub
 
-    fetched = snapshot_download(
-        str(name_or_folder),
-        revision=revision,
-        token=token,
-        cache_dir=None if cache_dir is None else Path(cache_dir),
-        local_files_only=local_files_only,
-    )
+    try:
+        fetched = snapshot_download(
+            str(name_or_folder),
+            revision=revision,
+            token=token,
+            cache_dir=None if cache_dir is None else Path(cache_dir),
+            local_files_only=local_files_only,
+        )
+    except (OSError, ValueError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        msg = f"there is no folder {name_or_folder}, and the hub gives no such model ({reason})"
+        raise FileNotFoundError(msg) from error
     return Path(fetched)
 
 
@@ -109,6 +116,11 @@ def load(kind: type[Model], folder: Path, *, device: str | None) -> Model:
     if "method" in config:
         msg = f"{folder} holds a {config['method']}, not a CAOT: load it with caot.load_model"
         raise ModelFormatError(msg)
+    with whole(folder):
+        return _read(kind, folder, config, device)
+
+
+def _read(kind: type[Model], folder: Path, config: dict[str, Any], device: str | None) -> Model:
     variant = Variant(**config["variant"])
     model = kind(**config["parameters"], variant=variant, device=device)
     encoder = load_saved_encoder(folder, device)
@@ -212,18 +224,35 @@ def library_versions() -> dict[str, str]:
     return {"caot": caot.__version__, **{name: version(name) for name in names}}
 
 
+@contextmanager
+def whole(folder: Path) -> Iterator[None]:
+    """Raise a `ModelFormatError` for what damaged files of a saved model raise."""
+    try:
+        yield
+    except (
+        SafetensorError,
+        json.JSONDecodeError,
+        UnicodeDecodeError,
+        KeyError,
+        TypeError,
+    ) as error:
+        msg = f"the model in {folder} is damaged ({type(error).__name__}: {error}): restore it, or "
+        raise ModelFormatError(msg + "fit and save it again") from error
+
+
 def read_config(folder: Path) -> dict[str, Any]:
     """Return what a saved model says about itself, after a check of its format."""
     path = folder / CONFIG_FILE
     if not path.is_file():
         msg = f"{folder} is not a saved model: it has no {CONFIG_FILE}"
         raise ModelFormatError(msg)
-    config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    if not isinstance(config, dict) or "format_version" not in config:
+    with whole(folder):
+        config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(config, dict) or not isinstance(config.get("format_version"), int):
         msg = f"{path} does not say which format it has: it was not written by caot"
         raise ModelFormatError(msg)
     if config["format_version"] > FORMAT_VERSION:
-        written = config["versions"]["caot"]
+        written = config.get("versions", {}).get("caot", "of a later version")
         msg = (
             f"{folder} was saved by caot {written} in a newer format ({config['format_version']}, "
             f"this version reads up to {FORMAT_VERSION}): use that version, or a later one"

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from sklearn.exceptions import NotFittedError
 
-from caot.encoders import Encoder, Features
+from caot.encoders import Encoder, reads_vectors
 from caot.inputs import EMPTY_OWN, read_inputs
 from caot.words import beside
 
@@ -59,18 +59,12 @@ class FittedModel(Protocol):
         ...
 
     @property
-    def networks_(self) -> Predicts:
-        """The networks, in evaluation mode."""
-        ...
-
-    @property
-    def temperature_(self) -> float:
-        """What softens the probabilities; 1 leaves them as the network gives them."""
-        ...
-
-    @property
     def has_own_cluster_(self) -> bool:
         """Whether empty texts have a cluster of their own."""
+        ...
+
+    def shares(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the probability of each of the k clusters, (n, k), from `network_input`."""
         ...
 
 
@@ -183,7 +177,7 @@ def text_encoder(model: FittedModel) -> Encoder:
     if encoder is None:
         msg = f"this {type(model).__name__} is not fitted yet: call fit first"
         raise NotFittedError(msg)
-    if isinstance(encoder, Features):
+    if reads_vectors(encoder):
         msg = "the model was fitted on vectors: its predict() takes vectors, there are no texts"
         raise TypeError(msg)
     return encoder
@@ -220,8 +214,7 @@ def probabilities(
     inputs
         What they are of.
     """
-    vectors = network_input(model, embeddings, inputs.values)
-    shares = network_shares(model.networks_, vectors, model.temperature_)
+    shares = model.shares(network_input(model, embeddings, inputs.values))
     return with_own_cluster(shares, inputs.empty) if model.has_own_cluster_ else shares
 
 

@@ -9,7 +9,13 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, Self, TypeAlias
 
 from caot.augment import Augmenter, check_augmenter
-from caot.checks import check_device, check_finetune, require_choice, require_integer
+from caot.checks import (
+    check_device,
+    check_finetune,
+    check_seed,
+    require_choice,
+    require_integer,
+)
 from caot.effort import Layers
 from caot.encoders import Encoder
 from caot.imbalance import ImbalanceSpec, PenaltyKind, check_imbalance
@@ -83,7 +89,8 @@ class PreparationSettings:
     verbose: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (("batch_size", 2), ("random_state", 0), ("verbose", 0)):
+        check_seed(self.random_state)
+        for name, least in (("batch_size", 2), ("verbose", 0)):
             require_integer(name, getattr(self, name), least)
         for name in ("max_length", "max_chunks"):
             if getattr(self, name) is not None:

@@ -89,6 +89,9 @@ def begin(
         usual = kmeans(vectors, n_clusters, n_init=restarts, random_state=random_state)
         return Beginning(usual.labels, neighbours, vectors)
     smoothed = neighbours.smooth(vectors)
+    if n_clusters > LINKED_ROWS:  # than rows that could be linked
+        rounded = breathing_kmeans(smoothed, n_clusters, random_state=random_state).labels
+        return Beginning(rounded, neighbours, vectors, neighbours.modularity(rounded))
     linked = average_linkage(smoothed, n_clusters, random_state=random_state)
     rounded = breathing_kmeans(smoothed, n_clusters, random_state=random_state).labels
     link_fit, round_fit = neighbours.modularity(linked), neighbours.modularity(rounded)

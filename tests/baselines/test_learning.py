@@ -271,3 +271,8 @@ def test_a_transformer_that_learned_is_saved_with_what_it_learned(
 def test_training_needs_an_iteration(max_iter: int) -> None:
     with pytest.raises(ValueError, match="max_iter"):
         quick("sccl", max_iter=max_iter).fit(CORPUS.texts)
+
+
+def test_time_that_ends_before_there_are_clusters_is_told() -> None:
+    with pytest.warns(RuntimeWarning, match="before any clusters were learned"):
+        quick("rstc", max_iter=1000, time_budget=1e-6).fit(CORPUS.texts, views=VIEWS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -60,6 +62,20 @@ def test_agglomerative_labels_are_those_of_the_merging(kind: str) -> None:
     assert (distances.argmin(axis=1) != model.labels_).any()
     np.testing.assert_array_equal(model.predict(rows), model.labels_)
     np.testing.assert_array_equal(model.predict(rows[::-1] + 1e-7), model.labels_[::-1])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"metric": "cosine"}, "linkage='ward' needs metric='euclidean'"),
+        ({"metric": "nonsense"}, "metric must be one of 'euclidean', 'cosine'"),
+        ({"linkage": "odd"}, "linkage must be one of 'ward'"),
+        ({"random_state": 2**32}, "random_state must be an integer from 0 to 4294967295"),
+    ],
+)
+def test_settings_that_do_not_go_together_are_refused(settings: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Agglomerative(3, **settings).fit(ROWS)
 
 
 def test_agglomerative_merges_a_sample_of_many_texts() -> None:

@@ -96,3 +96,10 @@ def test_a_function_of_python_cannot_be_brought_back(tmp_path):
     assert result.exit_code == 1
     assert "'shouted'" in result.stderr
     assert "fit with other seeds in Python" in result.stderr
+
+
+def test_a_run_without_any_cluster_is_told_apart(tmp_path):
+    made_in_python(tmp_path / "out", min_confidence=1.0)
+    result = caot("evaluate", tmp_path / "out")
+    assert result.exit_code == 1
+    assert "has a cluster: predict with a lower --min-confidence" in " ".join(result.stderr.split())

@@ -16,6 +16,7 @@ from caot.transport import (
     Prediction,
     Status,
     collapse_floor,
+    joint,
     safe_uniformity,
 )
 from tests.transport.problems import cosine, predictions
@@ -263,3 +264,22 @@ def test_solvers_and_results_are_immutable(value):
     result = value(predictions(5, 3))
     with pytest.raises(dataclasses.FrozenInstanceError):
         result.labels = None
+
+
+@pytest.mark.parametrize("module", ["numpy", "torch"])
+def test_a_singular_system_leaves_the_step_to_sinkhorn(module):
+    xp = pytest.importorskip(f"array_api_compat.{module}")
+    assert joint._solved(xp, xp.zeros((2, 2)), xp.ones(2)) is None
+    solution = joint._solved(xp, 2 * xp.eye(2), xp.ones(2))
+    assert solution.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_extreme_weights_in_float32_end_with_a_status(seed):
+    rng = np.random.default_rng(seed)
+    log_prob = log_softmax(30 * rng.standard_normal((8, 10)), axis=1).astype(np.float32)
+    solver = ConsistentTransport(epsilon=0.0013, uniformity=6e-8, consistency=344.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = solver(log_prob, cosine(log_prob))
+    assert isinstance(result.status, Status)

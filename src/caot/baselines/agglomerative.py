@@ -12,6 +12,7 @@ from caot.baselines.base import Vectors
 from caot.baselines.frozen import FrozenMethod
 from caot.baselines.heads import Centroids, Head
 from caot.baselines.remembered import Remembered, consistent
+from caot.checks import require_choice
 from caot.inputs import Inputs
 
 _LINKAGES = ("ward", "average", "complete", "single")
@@ -52,8 +53,10 @@ class Agglomerative(FrozenMethod):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.linkage not in _LINKAGES:
-            msg = f"linkage must be one of {', '.join(_LINKAGES)}, got {self.linkage!r}"
+        require_choice("linkage", self.linkage, _LINKAGES)
+        require_choice("metric", self.metric, ("euclidean", "cosine"))
+        if self.linkage == "ward" and self.metric != "euclidean":
+            msg = "linkage='ward' needs metric='euclidean': take another linkage for cosines"
             raise ValueError(msg)
 
     def _cluster(self, vectors: Vectors, inputs: Inputs) -> Head:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
-from numbers import Integral, Real
+from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeAlias
 
@@ -15,9 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from caot.baselines import saving
 from caot.baselines.heads import Head
-from caot.checks import require_choice
+from caot.checks import check_seed, require_choice, require_integer
 from caot.clusterer import TextClusterer
-from caot.encoders import Features
 from caot.inputs import EMPTY_OWN, Inputs, check_views, require_distinct
 from caot.persistence import load_saved_encoder
 from caot.prediction import network_shares
@@ -76,7 +75,7 @@ class Baseline(_Fitted):
     verbose: int = 0
 
     # Least values of integer settings.
-    _least: ClassVar[dict[str, int]] = {"n_clusters": 2, "random_state": 0, "verbose": 0}
+    _least: ClassVar[dict[str, int]] = {"n_clusters": 2, "verbose": 0}
     _may_be_none: ClassVar[tuple[str, ...]] = ()
 
     def fit(
@@ -139,13 +138,11 @@ class Baseline(_Fitted):
         raise NotImplementedError
 
     def _check_parameters(self) -> None:
+        check_seed(self.random_state)
         for name, least in self._least.items():
             value = getattr(self, name)
-            if value is None and name in self._may_be_none:
-                continue
-            if not isinstance(value, Integral) or value < least:
-                msg = f"{name} must be an integer of at least {least}, got {value!r}"
-                raise ValueError(msg)
+            if value is not None or name not in self._may_be_none:
+                require_integer(name, value, least)
         for one in fields(self):
             value = getattr(self, one.name)
             if one.type == "float" and (not isinstance(value, Real) or isinstance(value, bool)):
@@ -156,17 +153,9 @@ class Baseline(_Fitted):
     def _check_needs(self, *, has_views: bool) -> None:
         """Raise if something is not at hand that a fit, with or without given views, needs."""
 
-    def _shares(self, vectors: Vectors) -> Vectors:
+    def shares(self, vectors: Vectors) -> Vectors:
+        """Return the probability of each of the k clusters, (n, k)."""
         return network_shares(self.networks_, vectors)
-
-    def _embed(self, inputs: Inputs, batch_size: int) -> Vectors:
-        inner = getattr(self.encoder_, "encoder", self.encoder_)
-        if inputs.is_vectors != isinstance(inner, Features):
-            kinds = ("texts", "vectors") if inputs.is_vectors else ("vectors", "texts")
-            msg = f"the model was fitted on {kinds[0]}, X holds {kinds[1]}"
-            raise TypeError(msg)
-        vectors: Vectors = self.encoder_.encode(inputs.values, batch_size=batch_size)
-        return vectors
 
     def _with_empty(self, inputs: Inputs, vectors: Vectors) -> Vectors:
         """Put the vectors of empty texts among those of the others, (n, width)."""

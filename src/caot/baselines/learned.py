@@ -82,5 +82,9 @@ class LearnedMethod(Baseline):
             msg = f"training stopped after {self.n_iter_} iterations because a loss was not "
             msg += "finite: use lower learning rates, or check the inputs for extreme values"
             warnings.warn(msg, RuntimeWarning, stacklevel=5)
+        elif outcome.is_early:
+            msg = f"{outcome.reason.value} after {self.n_iter_} iterations, before any clusters "
+            msg += "were learned: the labels mean little. Give more time, or set a smaller max_iter"
+            warnings.warn(msg, RuntimeWarning, stacklevel=5)
         elif outcome.reason is EndReason.TIME:
             logger.info("training stopped after %d iterations: %s", self.n_iter_, "time")

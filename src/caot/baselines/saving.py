@@ -25,6 +25,7 @@ from caot.persistence import (
     read_config,
     read_parts,
     replace_folder,
+    whole,
     write_parts,
 )
 
@@ -58,13 +59,18 @@ def load(kind: type[Model], folder: Path, *, device: str | None) -> Model:
         msg = f"{folder} holds a {found.__name__}, not a {kind.__name__}: "
         msg += f"load it with {found.__name__}.from_pretrained"
         raise ModelFormatError(msg)
-    model = found(**config["parameters"])
+    with whole(folder):
+        return _read(found, folder, config, device)
+
+
+def _read(kind: type[Model], folder: Path, config: dict[str, Any], device: str | None) -> Model:
+    model = kind(**config["parameters"])
     if device is not None and "device" in model.get_params(deep=False):
         model.set_params(device=device)
     weights, arrays = read_parts(folder / WEIGHTS_FILE, _PREFIX)
     head = _HEADS[config["head"]](**config["head_arguments"])
     head.load_state_dict(weights)
-    model._keep_encoder(found._load_encoder(folder, device))
+    model._keep_encoder(kind._load_encoder(folder, device))
     place = next(getattr(model.encoder_, "module", head).parameters(), torch.empty(0)).device
     model.networks_ = head.eval().to(place)
     for name, array in arrays.items():

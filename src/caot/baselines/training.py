@@ -137,7 +137,8 @@ class Loop:
             )
         objective.set_mode(training=False)
         notes.tell(Finished(done, reason))
-        return Outcome(done, reason, notes.recorder.history())
+        is_early = reason is EndReason.TIME and objective.stage(done) is not Stage.INTERACTIVE
+        return Outcome(done, reason, notes.recorder.history(), is_early)
 
     def _enter(self, objective: Objective, iteration: int, notes: _Notes) -> None:
         """Tell of a stage that begins at an iteration."""
@@ -151,11 +152,12 @@ class Loop:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """How training went."""
+    """How training went; ``is_early`` if time ran out before the stage that makes clusters."""
 
     n_iter: int
     reason: EndReason
     history: History
+    is_early: bool = False
 
 
 @contextmanager

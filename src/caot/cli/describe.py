@@ -45,7 +45,8 @@ def describe(
         record = folder.record
         description: Description = folder.description()
         if language or examples or endpoint:
-            result, record = describe_again(screen, folder, language, examples, endpoint)
+            with folder.locked():
+                result, record = describe_again(screen, folder, language, examples, endpoint)
             description = result.description
             screen.note(f"described anew in {folder.path}; draw the report with caot report {run}")
         screen.show(cluster_table(description))

@@ -104,7 +104,8 @@ def _with_labels(folder: RunFolder, column: str) -> tuple[LabelledEvaluation, in
 
 def _draw(folder: RunFolder, found: LabelledEvaluation, picture: Path | None) -> Path:
     if picture is None:
-        return folder.write_confusion(found.svg())
+        with folder.locked():
+            return folder.write_confusion(found.svg())
     from caot.files import atomic_file
 
     with atomic_file(picture) as temporary:
@@ -119,6 +120,7 @@ def _without_labels(
     from sklearn.base import clone
 
     from caot.evaluation import evaluate_without_labels
+    from caot.runs import RunError
     from caot.runs.reporting import shares_of
 
     table, clusters, model = folder.table(), folder.labels(), folder.model()
@@ -126,6 +128,9 @@ def _without_labels(
     # The empty texts' own cluster, the last one, was not found but given.
     top = shares.shape[1] - model.has_own_cluster_
     kept = (clusters >= 0) & (clusters < top)
+    if not kept.any():
+        msg = f"no text of {folder.path} has a cluster: predict with a lower --min-confidence"
+        raise RunError(msg)
     others = []
     for other in models:
         screen.note(f"fitting with seed {other.get_params()['random_state']}")

@@ -45,7 +45,9 @@ EncoderName: TypeAlias = Annotated[
         help="auto (embedded, English), a model of the Hugging Face hub, or a folder.",
     ),
 ]
-Seed: TypeAlias = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
+Seed: TypeAlias = Annotated[
+    int, typer.Option(min=0, max=2**32 - 1, help="The same seed gives the same result.")
+]
 MaxLength: TypeAlias = Annotated[
     int | None,
     typer.Option(min=1, metavar="TOKENS", help="Texts are cut after so many tokens."),

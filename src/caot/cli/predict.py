@@ -148,10 +148,10 @@ def _open(path: Path, folder: RunFolder | None, min_confidence: float | None) ->
 
 
 def _require_texts(model: TextClusterer, path: Path) -> None:
-    from caot.encoders import Features
+    from caot.encoders import reads_vectors
     from caot.runs import RunError
 
-    if isinstance(getattr(model.encoder_, "encoder", model.encoder_), Features):
+    if reads_vectors(model.encoder_):
         msg = f"the model of {path} was fitted on vectors: load it in Python and pass vectors"
         raise RunError(msg)
 

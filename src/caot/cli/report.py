@@ -38,15 +38,16 @@ def report(
         from caot.runs.reporting import report_data, result_of
 
         folder = RunFolder.open(run)
-        if language or examples:
-            result, record = describe_again(screen, folder, language, examples)
-        else:
-            result, record = result_of(folder), folder.record
-        if title is not None:
-            record = dataclasses.replace(record, title=title)
-            record.write(folder.path)
-        scores = record.training.get("scores")
-        data = report_data(result, record, folder.history(), scores=scores)
-        path = folder.write_report(data)
+        with folder.locked():
+            if language or examples:
+                result, record = describe_again(screen, folder, language, examples)
+            else:
+                result, record = result_of(folder), folder.record
+            if title is not None:
+                record = dataclasses.replace(record, title=title)
+                record.write(folder.path)
+            scores = record.training.get("scores")
+            data = report_data(result, record, folder.history(), scores=scores)
+            path = folder.write_report(data)
         screen.show(f"Report  {path}")
         screen.json({"report": str(path)})

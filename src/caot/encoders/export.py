@@ -142,9 +142,15 @@ def quantise_onnx(source: str | os.PathLike[str], path: str | os.PathLike[str]) 
 
 
 def graph_fingerprint(path: str | os.PathLike[str]) -> str | None:
-    """Return the fingerprint of the encoder that a graph was exported from, if it has one."""
+    """Return the fingerprint of the encoder that a graph was exported from, if it has one.
+
+    A file that is no graph, such as one that was cut short, has none.
+    """
     onnx = need("onnx", extra="onnx")
-    properties = onnx.load(path, load_external_data=False).metadata_props
+    try:
+        properties = onnx.load(path, load_external_data=False).metadata_props
+    except Exception:
+        return None
     return next((entry.value for entry in properties if entry.key == _FINGERPRINT), None)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
 from array_api_compat import device
 
 from caot.transport.arrays import Array
@@ -51,8 +52,8 @@ def solve_joint(
         n_inner += 1
         shifted, damping = here.column - normaliser, min(MAX_DAMPING, here.norm)
         matrix = jacobian(problem, here.conditional, here.log_sums, shifted, damping)
-        direction = xp.linalg.solve(matrix, -here.residual)
-        following = _line_search(problem, here, direction, normaliser)
+        direction = _solved(xp, matrix, -here.residual)
+        following = direction is not None and _line_search(problem, here, direction, normaliser)
         here = following or _columns(problem, _sinkhorn(problem, here), normaliser)
         # Without this, τ would have to drag all of b along where some b is close to one.
         normaliser = law.normaliser(xp, here.column, normaliser)
@@ -69,6 +70,14 @@ def solve_joint(
         n_inner=start.n_inner + n_inner,
         solved=solved,
     )
+
+
+def _solved(xp: Any, matrix: Array, right: Array) -> Array | None:
+    """Return the solution of a linear system, None if rounding has left it singular."""
+    try:
+        return xp.linalg.solve(matrix, right)
+    except (np.linalg.LinAlgError, RuntimeError):  # of numpy, of torch
+        return None
 
 
 def _columns(problem: LinearProblem, column: Array, normaliser: float) -> _Columns:
