@@ -30,7 +30,7 @@ from benchmarks.speed_prediction import PredictionAgenda
 from benchmarks.speed_report import print_part
 from benchmarks.speed_steps import StepsAgenda
 from caot import __version__
-from caot.encoders.cache import default_folder
+from caot.files import cache_folder
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "speed"
@@ -165,7 +165,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 def _source(options: argparse.Namespace, stack: ExitStack) -> Source:
     """Settle encoder, data and cache; what is made for a quick run goes with ``stack``."""
     encoder = options.encoder
-    folder = os.environ.get("CAOT_CACHE") or str(default_folder())
+    folder = os.environ.get("CAOT_CACHE") or str(cache_folder())
     if options.quick:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         if options.data_dir is None and encoder is None:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from caot import neighbours
-from caot.neighbours import Neighbours, unit_rows, usual_count
+from caot.neighbours import Neighbours, usual_count
+from caot.vectors import unit_rows
 
 RNG = np.random.default_rng(0)
 VECTORS = RNG.normal(size=(300, 8)).astype(np.float32)

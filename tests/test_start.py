@@ -13,8 +13,9 @@ from sklearn.metrics import adjusted_rand_score
 import caot.kmeans
 from caot import start
 from caot.kmeans import breathing_kmeans, kmeans
-from caot.neighbours import Neighbours, unit_rows
+from caot.neighbours import Neighbours
 from caot.start import Beginning, StartSettings, average_linkage, begin
+from caot.vectors import unit_rows
 
 
 def blobs(sizes: list[int], spread: float = 0.8) -> tuple[NDArray[np.float32], NDArray[np.int64]]:

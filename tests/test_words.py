@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from caot.neighbours import unit_rows
+from caot.vectors import unit_rows
 from caot.words import Words, beside, words_in
 
 THINGS = ("door", "window", "gate", "roof", "lock")

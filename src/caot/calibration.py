@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
+from caot.vectors import unit_rows
+
 ENOUGH_TEXTS = 20_000
 """More texts tell no more."""
 
@@ -67,16 +69,11 @@ def _neighbour_clusters(
     asked: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """Return the clusters of the nearest other texts, (m, 5); −1 where there is none."""
-    pool = _unit(np.asarray(vectors[asked]))
-    similar = _unit(np.asarray(vectors[asking])) @ pool.T
+    pool = unit_rows(np.asarray(vectors[asked]))
+    similar = unit_rows(np.asarray(vectors[asking])) @ pool.T
     similar[similar > _SAME] = -np.inf
     count = min(_NEIGHBOURS, len(asked))
     nearest = np.argpartition(-similar, count - 1, axis=1)[:, :count]
     clusters: NDArray[np.int64] = labels[asked[nearest]].astype(np.int64)
     clusters[np.isneginf(np.take_along_axis(similar, nearest, axis=1))] = -1
     return clusters
-
-
-def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return (rows / np.where(norms > 0, norms, 1)).astype(np.float32)

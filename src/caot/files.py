@@ -57,3 +57,12 @@ def sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def cache_folder() -> Path:
+    """Return ``$CAOT_CACHE``, else ``$XDG_CACHE_HOME/caot``, else ``~/.cache/caot``."""
+    if named := os.environ.get("CAOT_CACHE"):
+        return Path(named).expanduser()
+    if shared := os.environ.get("XDG_CACHE_HOME"):
+        return Path(shared).expanduser() / "caot"
+    return Path.home() / ".cache" / "caot"

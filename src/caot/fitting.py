@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from caot.imbalance import Imbalance, resolve_imbalance
 from caot.inputs import Inputs, check_views, require_distinct
-from caot.preparation import Embeddings, Preparation, choose_layers, load, prepare
+from caot.preparation import Preparation, choose_layers, load, prepare
 from caot.progress import ProgressBar
 from caot.reading import Reading, read
 from caot.settings import FitSettings
@@ -30,6 +29,7 @@ from caot.training import (
     TrainingConfig,
     TrainingData,
 )
+from caot.vectors import unit_scale
 
 logger = logging.getLogger("caot")
 
@@ -81,7 +81,7 @@ class FitPlan:
             schedule,
             layers=choice.layers,
             uniformity=imbalance.uniformity,
-            embedding_scale=_unit_scale(reading.vectors),
+            embedding_scale=unit_scale(reading.vectors),
         )
         return cls(prepared, config, imbalance, reading, settings.verbose)
 
@@ -167,10 +167,3 @@ def _look_at_sizes(settings: FitSettings, n_clusters: int, start: NDArray[np.int
     )
     logger.info("%s", imbalance.sentence)
     return imbalance
-
-
-def _unit_scale(embeddings: Embeddings) -> float:
-    """Return the factor that gives the embeddings a mean square of one."""
-    sample = embeddings[:: max(1, len(embeddings) // 10_000)]
-    mean_square = float(np.mean(np.square(sample, dtype=np.float64)))
-    return 1.0 / math.sqrt(mean_square) if mean_square > 0 else 1.0

@@ -15,6 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
+from caot.vectors import unit_rows
+
 Average = Literal["geometric", "arithmetic"]
 
 UNLABELLED = -1
@@ -177,8 +179,7 @@ def _unit_rows(name: str, rows: ArrayLike) -> NDArray[np.float64]:
     array = np.asarray(rows, dtype=np.float64)
     if array.ndim != 2 or not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite numbers of shape (n, d); it is {array.shape}.")
-    norms = np.linalg.norm(array, axis=1, keepdims=True)
-    return array / np.where(norms > 0, norms, 1.0)
+    return unit_rows(array)
 
 
 def _class_sums(rows: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.metrics.pairwise import euclidean_distances
 
 from caot.kmeans import kmeans
+from caot.vectors import unit_rows
 
 Rows: TypeAlias = NDArray[np.int64]
 
@@ -113,12 +114,3 @@ def _nearest(unit: NDArray[np.float32], rows: Rows, among: Rows, count: int) -> 
 def usual_count(n_samples: int, n_clusters: int) -> int:
     """Return how many neighbours to ask: ten, or half of a mean cluster where that is less."""
     return min(_USUAL, max(2, n_samples // (2 * n_clusters)))
-
-
-def unit_rows(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the rows divided by their length; a row of zeros stays."""
-    rows = np.asarray(vectors, dtype=np.float32)
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    lengths[lengths == 0] = 1.0
-    unit: NDArray[np.float32] = rows / lengths
-    return unit

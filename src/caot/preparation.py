@@ -36,8 +36,8 @@ from caot.encoders import (
     remembering,
 )
 from caot.encoders.availability import is_offline
-from caot.encoders.cache import default_folder
 from caot.encoders.device import device_of, has_fast_bfloat16
+from caot.files import cache_folder
 from caot.inputs import Inputs, Values
 from caot.quantities import n_bytes, seconds
 from caot.settings import PreparationSettings
@@ -284,7 +284,7 @@ def _augment(
 
 def _cache_folder() -> Path | None:
     """Return the folder that ``CAOT_CACHE`` names, if any."""
-    return default_folder() if os.environ.get("CAOT_CACHE") else None
+    return cache_folder() if os.environ.get("CAOT_CACHE") else None
 
 
 def embed(encoder: Encoder, values: Values | Batchable, *, progress: bool = False) -> Embeddings:

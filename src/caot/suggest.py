@@ -18,6 +18,7 @@ from sklearn.neighbors import kneighbors_graph
 
 from caot.kmeans import kmeans
 from caot.metrics import adjusted_rand
+from caot.vectors import unit_rows
 
 logger = logging.getLogger("caot.suggest")
 
@@ -150,8 +151,7 @@ def _distinct_unit_rows(embeddings: ArrayLike, max_samples: int, rng: np.random.
     sample = array[rng.permutation(len(array))[:max_samples]].astype(np.float32)
     if not np.isfinite(sample).all():
         raise ValueError("embeddings hold NaN or infinite values: encode these texts again.")
-    norms = np.linalg.norm(sample, axis=1, keepdims=True)
-    unit: Rows = (sample / np.where(norms > 0, norms, 1.0)).astype(np.float32)
+    unit: Rows = unit_rows(sample)
     first = np.unique(unit, axis=0, return_index=True)[1]
     if len(first) < _MIN_DISTINCT:
         raise ValueError(

@@ -17,7 +17,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfVectorizer
 
 from caot.augment.words import is_unspaced
-from caot.neighbours import unit_rows
+from caot.vectors import unit_rows
 
 _WIDTH = 100
 _MAX_WORDS = 50_000

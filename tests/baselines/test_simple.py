@@ -11,10 +11,11 @@ from scipy.cluster.hierarchy import fcluster, linkage
 
 from caot.baselines.agglomerative import Agglomerative
 from caot.baselines.kmeans import EmbeddingKMeans
-from caot.baselines.spherical import SphericalKMeans, spherical_kmeans, unit_rows
+from caot.baselines.spherical import SphericalKMeans, spherical_kmeans
 from caot.baselines.tfidf import TfidfKMeans
 from caot.inputs import read_inputs
 from caot.metrics import clustering_accuracy
+from caot.vectors import unit_rows
 from tests.estimator_corpus import vectors
 
 ROWS = vectors()

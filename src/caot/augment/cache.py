@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
+
+from caot.files import cache_folder
 
 logger = logging.getLogger("caot.augment")
 
@@ -22,11 +23,7 @@ _WAIT_SECONDS = 30.0  # for another process that writes to the same file
 
 def default_cache_dir() -> Path:
     """Return the folder of cached views: `CAOT_CACHE`, or `caot` in the user's cache folder."""
-    given = os.environ.get("CAOT_CACHE")
-    if given:
-        return Path(given).expanduser() / "augment"
-    home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "caot" / "augment"
+    return cache_folder() / "augment"
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from caot.augment.words import (
     split_words,
     text_generator,
 )
+from caot.vectors import unit_rows
 
 if TYPE_CHECKING:
     from caot.encoders import Encoder
@@ -164,6 +165,4 @@ def substitute_words(
 
 
 def _unit_vectors(texts: list[str], encoder: Encoder, progress: bool) -> Matrix:
-    vectors = encoder.encode(texts, progress=progress)
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(vectors / np.maximum(norms, np.finfo(np.float32).tiny), dtype=np.float32)
+    return unit_rows(encoder.encode(texts, progress=progress))

@@ -10,6 +10,7 @@ import numpy as np
 from caot.augment.function_words import FUNCTION_WORDS
 from caot.augment.vocabulary import whole_words
 from caot.augment.words import fold, is_unspaced
+from caot.vectors import unit_rows
 
 if TYPE_CHECKING:
     from torch import nn
@@ -142,9 +143,7 @@ def _best(
 
 
 def _unit(vectors: Matrix) -> Matrix:
-    centred = vectors - vectors.mean(axis=0)
-    norms = np.linalg.norm(centred, axis=1, keepdims=True)
-    return np.asarray(centred / np.maximum(norms, np.finfo(np.float32).tiny), dtype=np.float32)
+    return unit_rows(vectors - vectors.mean(axis=0))
 
 
 def _tokenizer(encoder: Encoder | None) -> Any:  # noqa: ANN401 - a tokenizer of any library

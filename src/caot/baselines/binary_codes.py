@@ -12,6 +12,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.neighbors import kneighbors_graph
 from torch import Tensor
 
+from caot.vectors import unit_rows
+
 
 def binary_codes(texts: Sequence[str], n_bits: int, n_neighbors: int, random_state: int) -> Tensor:
     """Return codes (n, bits) of zeros and ones from locality preserving indexing.
@@ -23,8 +25,7 @@ def binary_codes(texts: Sequence[str], n_bits: int, n_neighbors: int, random_sta
     size = min(4 * n_bits, min(weights.shape) - 1)
     rows = TruncatedSVD(size, random_state=random_state).fit_transform(weights)
     rows -= rows.mean(axis=0)
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    unit = rows / np.where(norms > 0, norms, 1)
+    unit = unit_rows(rows)
     graph = kneighbors_graph(unit, min(n_neighbors, len(unit) - 1), include_self=False)
     graph = graph.maximum(graph.T)
     degree = np.asarray(graph.sum(axis=1)).ravel()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
@@ -19,6 +18,7 @@ from caot.encoders import Encoder
 from caot.encoders.device import device_of
 from caot.persistence import load_saved_encoder
 from caot.preparation import Preparation
+from caot.vectors import unit_scale
 
 _ADAPTER_FILE = "adapter.safetensors"
 _ROWS = 65_536
@@ -176,12 +176,6 @@ class Representation:
             return embeddings
         adapted: Tensor = self.adapter(embeddings)
         return adapted
-
-
-def unit_scale(vectors: Vectors) -> float:
-    """Return the factor that gives the vectors a mean square of one."""
-    mean_square = float(np.mean(np.square(vectors, dtype=np.float64)))
-    return 1.0 / math.sqrt(mean_square) if mean_square > 0 else 1.0
 
 
 def _through(adapter: Adapter, embeddings: Vectors) -> Vectors:

@@ -13,6 +13,7 @@ from caot.baselines.base import Vectors
 from caot.baselines.frozen import FrozenMethod
 from caot.baselines.heads import Centroids
 from caot.inputs import Inputs
+from caot.vectors import unit_rows
 
 
 class _Run(NamedTuple):
@@ -86,9 +87,3 @@ def spherical_kmeans(unit: Vectors, n_clusters: int, seed: int, max_iter: int) -
         sums[empty] = unit[np.argsort(cosines.max(axis=1), kind="stable")[: len(empty)]]
         centers = unit_rows(sums)
     return _Run(centers, float((unit @ centers.T).max(axis=1).mean()))
-
-
-def unit_rows(rows: Vectors) -> Vectors:
-    """Scale rows to length one; a zero row stays."""
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.where(norms > 0, norms, 1), dtype=rows.dtype)

@@ -230,12 +230,12 @@ def _place(cells: Sequence[Cell], data_dir: Path | None, cache: Path | None, job
     """Return where the cells run; the benchmark data is needed only if one of them names it."""
     from caot.bench.datasets import data_folder, is_file_name
     from caot.bench.running import RunPlace
-    from caot.encoders.cache import default_folder
+    from caot.files import cache_folder
     from caot.threads import n_cores
 
     are_files = all(is_file_name(cell.dataset) for cell in cells)
     folder = None if are_files else data_folder(data_dir)
-    return RunPlace(folder, cache or default_folder(), max(1, n_cores() // jobs))
+    return RunPlace(folder, cache or cache_folder(), max(1, n_cores() // jobs))
 
 
 def _at_hand(cells: Sequence[Cell], folder: Path | None, screen: Screen) -> list[Cell]:

@@ -17,6 +17,7 @@ _THIRD_WEIGHT = 0.3  # of the first keyword's, for a third one to stand in the l
 _SECOND_WEIGHT = 0.1
 _MAX_THREE = 40  # characters of a label of three keywords
 _MAX_TEXT = 40  # characters of a text that is a label itself
+_LOST = {0xFFFD: " "}  # stands for characters that could not be read
 
 
 def make_labels(
@@ -62,7 +63,7 @@ def numbered(labels: Iterable[str]) -> list[str]:
 
 def shorten(text: str, length: int = MAX_LABEL) -> str:
     """Put a text on one line of at most `length` characters, cut between words where possible."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    line = " ".join("".join(c if c.isprintable() else " " for c in text.translate(_LOST)).split())
     if len(line) <= length:
         return line
     cut = line[: length - 1]

@@ -8,6 +8,8 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from caot.vectors import unit_rows
+
 _RELEVANCE = 0.6  # nearness to the centre against difference from the examples before
 _POOL = 10  # candidates for each example asked for
 _MIN_POOL = 50
@@ -23,12 +25,6 @@ def cluster_means(
         (weights, (codes, np.arange(len(codes)))), shape=(n_clusters, len(codes))
     )
     return np.asarray(members @ embeddings)
-
-
-def unit_rows(rows: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Scale rows to length 1; a zero row stays."""
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.where(norms > 0, norms, 1)
 
 
 def nearest_clusters(

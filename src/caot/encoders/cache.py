@@ -13,7 +13,7 @@ import numpy as np
 
 from caot.encoders.features import Features
 from caot.encoders.protocol import Batchable
-from caot.files import atomic_file
+from caot.files import atomic_file, cache_folder
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,15 +21,6 @@ if TYPE_CHECKING:
     from caot.encoders.protocol import Encoder, Inputs
 
 logger = logging.getLogger("caot.encoders")
-
-
-def default_folder() -> Path:
-    """Return ``$CAOT_CACHE``, else ``$XDG_CACHE_HOME/caot``, else ``~/.cache/caot``."""
-    if named := os.environ.get("CAOT_CACHE"):
-        return Path(named).expanduser()
-    if shared := os.environ.get("XDG_CACHE_HOME"):
-        return Path(shared).expanduser() / "caot"
-    return Path.home() / ".cache" / "caot"
 
 
 class EmbeddingCache:
@@ -40,11 +31,11 @@ class EmbeddingCache:
     Parameters
     ----------
     folder : path, optional
-        Where the files lie; None means `default_folder`.
+        Where the files lie; None means `caot.files.cache_folder`.
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
-        self.folder = default_folder() if folder is None else Path(folder).expanduser()
+        self.folder = cache_folder() if folder is None else Path(folder).expanduser()
 
     def get(
         self, encoder: Encoder, inputs: Inputs, batch_size: int = 64, progress: bool = False

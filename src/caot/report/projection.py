@@ -10,6 +10,7 @@ from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
 from caot.report.sampling import fair_sample
+from caot.vectors import unit_rows
 
 _COMPONENTS = 50
 _PERPLEXITY = 30.0
@@ -71,8 +72,7 @@ def _directions(embeddings: NDArray[np.float32]) -> NDArray[np.float32]:
     if not np.isfinite(embeddings).all():
         msg = "embeddings has NaN or infinite entries; check the encoder that made them"
         raise ValueError(msg)
-    lengths = np.linalg.norm(embeddings, axis=1, keepdims=True)
-    return (embeddings / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+    return unit_rows(embeddings).astype(np.float32)
 
 
 def _plain(points: NDArray[np.float32]) -> NDArray[np.float32]:
