@@ -185,6 +185,13 @@ def test_views_are_made_once_and_found_again(tmp_path, monkeypatch):
     assert made.views[0] != made.views[1]
 
 
+def test_no_views_are_made_for_methods_that_take_none(tmp_path, place, monkeypatch):
+    monkeypatch.setattr("caot.bench.views.load_encoder", None)
+    path = write_data(tmp_path / "plain.csv", views=False)
+    assert run_cell(cell(path, "kmeans"), place)["status"] == "done"
+    assert run_cell(cell(path, "caot", variant="noise-views"), place)["status"] == "done"
+
+
 def test_images_get_features(tmp_path, place):
     rng = np.random.default_rng(0)
     kinds = np.repeat([0, 1], 20)

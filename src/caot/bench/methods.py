@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from caot import baselines
 from caot.baselines.making import unknown_method
-from caot.baselines.registry import method_of
 from caot.bench.cells import Cell
 from caot.bench.datasets import DATASETS
 from caot.bench.variants import find_variant
@@ -69,6 +68,8 @@ class Method:
     takes_views
         Whether it is given the two views of the data; others would make no use of them, or have
         to make their own.
+    version
+        Goes up when it finds other clusters with the same settings.
     """
 
     title: str
@@ -78,6 +79,7 @@ class Method:
     encodes: bool = True
     finetunes: bool = False
     takes_views: bool = True
+    version: int = 1
 
 
 def _caot(mode: Mode) -> Callable[[Cell, int], CAOT]:
@@ -138,6 +140,7 @@ def _listed(method: baselines.Method) -> Method:
         method.encodes,
         method.finetunes,
         method.takes_views,
+        method.version,
     )
 
 
@@ -166,9 +169,7 @@ def deciding_settings(estimator: Estimator) -> dict[str, Any]:
     if not isinstance(estimator, CAOT):
         given = plain_parameters(estimator)
         off = [name for name, usual in _ADDED.items() if given.get(name) == usual]
-        deciding = {name: value for name, value in given.items() if name not in off}
-        version = method_of(type(estimator).__name__).version
-        return deciding if version == 1 else {**deciding, "version": version}
+        return {name: value for name, value in given.items() if name not in off}
     usual = plain_parameters(CAOT(estimator.n_clusters))
     given = {
         name: value

@@ -32,7 +32,7 @@ from caot.bench.methods import (
 from caot.bench.observers import Clock, FeatureKeeper, LastLabels
 from caot.bench.records import FORMAT, CellRecord, CellStatus, config_hash, machine_facts
 from caot.bench.variants import find_variant
-from caot.bench.views import views_of
+from caot.bench.views import NO_VIEWS, views_of
 from caot.encoders import EncoderNotAvailable
 from caot.estimator import CAOT
 from caot.kmeans import kmeans
@@ -90,8 +90,10 @@ def run_cell(cell: Cell, place: RunPlace) -> dict[str, Any]:
 
 def cell_hash(cell: Cell, n_clusters: int) -> str:
     """Return what tells whether a record was made with the settings that the cell has now."""
-    model = find_method(cell.method).make(cell, n_clusters)
-    return config_hash({"cell": cell.as_dict(), "settings": deciding_settings(model)})
+    method = find_method(cell.method)
+    settings = deciding_settings(method.make(cell, n_clusters))
+    later = {} if method.version == 1 else {"version": method.version}
+    return config_hash({"cell": cell.as_dict(), "settings": settings, **later})
 
 
 def is_current(record: CellRecord) -> bool:
@@ -108,11 +110,11 @@ def _run(cell: Cell, place: RunPlace) -> dict[str, Any]:
     inputs, features = data.inputs, None
     if isinstance(inputs, np.ndarray):
         inputs, features = image_features(inputs)
-    views = views_of(data, place.cache)
     method = find_method(cell.method)
     model = method.make(cell, data.n_classes)
     takes_views = method.takes_views and find_variant(cell.variant).takes_views
-    given = views.views if takes_views else None
+    views = views_of(data, place.cache) if takes_views else NO_VIEWS
+    given = views.views
     clock, last = Clock(), LastLabels(len(data))
     keeper = _feature_keeper(cell) if given else None
     observers = [clock, last] if keeper is None else [clock, last, keeper]
@@ -124,7 +126,7 @@ def _run(cell: Cell, place: RunPlace) -> dict[str, Any]:
         "scores": score(data.truth, labels).as_dict(),
         "n_samples": len(data),
         "n_clusters": data.n_classes,
-        "views": views.name if takes_views else None,
+        "views": views.name,
         "features": features,
         "seconds_by_stage": seconds,
         "data_sha256": data.digest,

@@ -20,10 +20,13 @@ _SEED = 0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NamedViews:
-    """Two views of n texts, and where they come from; None and None for vectors."""
+    """Two views of n texts, and where they come from."""
 
     views: tuple[list[str], list[str]] | None
     name: str | None
+
+
+NO_VIEWS = NamedViews(None, None)
 
 
 def views_of(data: BenchmarkData, cache: Path) -> NamedViews:
@@ -34,7 +37,7 @@ def views_of(data: BenchmarkData, cache: Path) -> NamedViews:
     if data.views is not None:
         return NamedViews(data.views, data.views_name)
     if not isinstance(data.inputs, list):
-        return NamedViews(None, None)
+        return NO_VIEWS
     augmenter = Substitute()
     name = f"{augmenter}, embedded encoder, seed {_SEED}"
     key = hashlib.sha256(json.dumps([name, data.inputs]).encode()).hexdigest()
