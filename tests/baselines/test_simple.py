@@ -9,6 +9,7 @@ import pytest
 import torch
 from scipy.cluster.hierarchy import fcluster, linkage
 
+from caot.baselines import spherical
 from caot.baselines.agglomerative import Agglomerative
 from caot.baselines.kmeans import EmbeddingKMeans
 from caot.baselines.spherical import SphericalKMeans, spherical_kmeans
@@ -63,6 +64,19 @@ def test_agglomerative_labels_are_those_of_the_merging(kind: str) -> None:
     assert (distances.argmin(axis=1) != model.labels_).any()
     np.testing.assert_array_equal(model.predict(rows), model.labels_)
     np.testing.assert_array_equal(model.predict(rows[::-1] + 1e-7), model.labels_[::-1])
+
+
+def test_seeds_next_to_each_other_share_no_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+
+    def spy(unit: Any, n_clusters: int, seed: int, max_iter: int) -> Any:
+        seen.append(seed)
+        return spherical_kmeans(unit, n_clusters, seed, max_iter)
+
+    monkeypatch.setattr(spherical, "spherical_kmeans", spy)
+    for seed in (0, 1):
+        SphericalKMeans(3, n_init=4, random_state=seed).fit(ROWS)
+    assert len(set(seen)) == 8
 
 
 @pytest.mark.parametrize(

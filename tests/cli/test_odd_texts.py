@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caot.io import write_table
-from caot.io.cells import whole_text
+from caot.texts import whole_text
 from tests.cli.commands import fit, read_csv
 from tests.io.odd_texts import ODD, texts
 

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from caot.io.cells import as_text, cell_text, harmless, python_values, quoted, whole_text
+from caot.io.cells import as_text, cell_text, harmless, python_values, quoted
+from caot.texts import whole_text
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def test_blank_lines_are_rows_only_inside_one_column(tmp_path):
     assert read_table(tmp_path / "two.csv").texts == ("a b", "")
 
 
-@pytest.mark.parametrize("blank", ["\n", " \n", "\n\n"])
+@pytest.mark.parametrize("blank", ["\n", "\r\n", "\n\n"])
 def test_blank_lines_before_the_header_do_not_hide_the_separator(tmp_path, blank):
     (tmp_path / "t.csv").write_text(f"{blank}text;label\nhello you;1\n", encoding="utf-8")
     table = read_table(tmp_path / "t.csv")

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caot.io import TableWriter, iter_tables, write_table
-from caot.io.cells import harmless, whole_text
+from caot.io.cells import harmless
 from caot.io.names import unique_names
+from caot.texts import whole_text
 from tests.io.odd_texts import ODD, frames, json_values, records
 
 FEW = hypothesis.settings(max_examples=15)

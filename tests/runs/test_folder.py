@@ -45,7 +45,8 @@ def test_what_was_written_is_read_again(made):
 def test_texts_beside_numbers_are_read_again_as_they_were_clustered(tmp_path):
     words = pd.Series([404, *TEXTS[1:-1], None], dtype=object)
     table = table_of({"words": words, "topic": TOPICS.tolist()}, "words")
-    settings = RunSettings(3, encoder=str(model_folder()), finetune="none", max_iter=3)
+    own = {"on_empty": "own-cluster"}
+    settings = RunSettings(3, encoder=str(model_folder()), finetune="none", max_iter=3, **own)
     folder = RunFolder.prepare(tmp_path / "run")
     fit_run(table, folder, settings)
     assert folder.table().texts == table.texts == ("404", *TEXTS[1:-1], "")

@@ -95,6 +95,7 @@ _ALL = (
         "K-means by cosine on the encoder's embeddings",
         "spherical",
         "SphericalKMeans",
+        version=2,  # seeds next to each other shared starts
     ),
     Method(
         "agglomerative",

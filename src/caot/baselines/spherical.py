@@ -51,10 +51,9 @@ class SphericalKMeans(FrozenMethod):
 
     def _cluster(self, vectors: Vectors, inputs: Inputs) -> Centroids:
         unit = unit_rows(vectors)
-        runs = [
-            spherical_kmeans(unit, self.n_clusters, seed, self.max_iter)
-            for seed in range(self.random_state, self.random_state + self.n_init)
-        ]
+        # Seeds next to each other must not share starts.
+        seeds = np.random.SeedSequence(self.random_state).generate_state(self.n_init)
+        runs = [spherical_kmeans(unit, self.n_clusters, int(seed), self.max_iter) for seed in seeds]
         best = max(runs, key=lambda run: run.cosine)
         return Centroids.of(vectors, best.centers, cosine=True)
 

@@ -55,8 +55,7 @@ def delimited_frames(
         strict=True,
     )
     with _long_cells():
-        rows_read = (row for _, row in _parsed_rows(reader, kind, name))
-        top = next((row for row in rows_read if any(map(str.strip, row))), None)
+        top = next((row for _, row in _parsed_rows(reader, kind, name) if row), None)
     if top is None:
         return
     rows = _checked_rows(reader, len(top), kind, name)
@@ -80,7 +79,7 @@ def _to_header(lines: Iterator[str]) -> list[str]:
     begun: list[str] = []
     for line in lines:
         begun.append(line)
-        if line.strip():
+        if line.strip("\r\n"):
             break
     return begun
 
