@@ -91,6 +91,11 @@ def test_sentence_transformers_gives_the_same_embeddings(saved: Path, fitted: CA
     np.testing.assert_allclose(module.encode([long]), fitted.transform([long]), atol=1e-5)
 
 
+def test_others_may_read_a_saved_model(saved: Path) -> None:
+    modes = {path.stat().st_mode & 0o777 for path in saved.rglob("*") if path.is_file()}
+    assert modes == {0o644}
+
+
 def test_the_saved_encoder_is_the_trained_one(saved: Path) -> None:
     before = SentenceTransformer(str(model_folder()), device="cpu").encode(TEXTS)
     after = SentenceTransformer(str(saved), device="cpu").encode(TEXTS)

@@ -71,6 +71,7 @@ def replace_folder(folder: Path, write: Callable[[Path], None], *, overwrite: bo
         write(fresh)
         for path in fresh.rglob("*"):
             if path.is_file():
+                path.chmod(0o644)  # safetensors writes private files
                 sync(path)
         fresh.chmod(0o755)
         _swap(fresh, folder)

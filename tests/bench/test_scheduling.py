@@ -106,6 +106,8 @@ def test_names_are_checked_before_anything_runs(data):
         check_cells([cell("twet")])
     with pytest.raises(ValueError, match="there is no variant"):
         check_cells([cell(data, variant="odd")])
+    with pytest.raises(ValueError, match="there is no file"):
+        check_cells([cell(data.with_name("gone.csv"))])
 
 
 def test_a_file_that_has_changed_is_run_again(tmp_path, data, place):

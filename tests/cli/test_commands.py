@@ -151,14 +151,21 @@ def test_labels_of_a_language_model_stay_unless_words_change(run):
 def test_labels_written_later_are_recorded(run, monkeypatch):
     monkeypatch.setattr(
         "caot.runs.describing.labels_from_endpoint",
-        lambda description, _texts, **_more: description,
+        lambda description, _texts, **_more: description.with_labels({0: "Written"}),
     )
     words = ("--llm-url", "https://x.example/v1", "--llm-model", "clever", "--send-texts")
     assert caot("describe", run, *words).exit_code == 0
-    assert run_json(run)["settings"]["endpoint"] == {
-        "base_url": "https://x.example/v1",
-        "model": "clever",
-    }
+    clever = {"base_url": "https://x.example/v1", "model": "clever"}
+    assert run_json(run)["settings"]["endpoint"] == clever
+    # One that does not answer leaves the labels as they are, and is not named as their author.
+    monkeypatch.setattr(
+        "caot.runs.describing.labels_from_endpoint",
+        lambda description, _texts, **_more: description,
+    )
+    assert caot("describe", run, *words[:3], "absent", "--send-texts").exit_code == 0
+    labels = {row["label"] for row in read_csv(run / "assignments.csv")}
+    assert "Written" in labels
+    assert run_json(run)["settings"]["endpoint"] == clever
 
 
 def test_report_is_drawn_again_with_its_training(run):

@@ -62,6 +62,10 @@ def test_more_clusters_than_distinct_texts(tickets, tmp_path):
         (("--min-confidence", 2), ("--min-confidence",)),
         (("--llm-url", "https://api.example.org/v1", "--llm-model", "m"), ("--send-texts",)),
         (("--send-texts",), ("--llm-url",)),
+        (
+            ("--llm-url", "http://example.org/v1", "--llm-model", "m", "--send-texts"),
+            ("--llm-url", "https"),
+        ),
     ],
 )
 def test_wrong_usage_is_code_2(words, parts, tickets, tmp_path):

@@ -39,6 +39,9 @@ def test_evaluate_with_labels_draws_the_confusion(run):
 
 def test_a_picture_needs_labels_and_replaces_nothing_unasked(kept_run, tmp_path):
     assert caot("evaluate", kept_run, "--picture", "p.svg").exit_code == 2
+    other = caot("evaluate", kept_run, "--labels", "topic", "--picture", tmp_path / "p.png")
+    assert other.exit_code == 2
+    assert "ends in .svg" in " ".join(other.stderr.split())
     picture = tmp_path / "p.svg"
     picture.write_text("mine", encoding="utf-8")
     words = ("evaluate", kept_run, "--labels", "topic", "--picture", picture)

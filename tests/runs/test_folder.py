@@ -159,6 +159,12 @@ def test_a_chosen_k_goes_on_as_auto_and_as_the_number():
         check_same(begun, {"n_clusters": 8, "raw": False})
 
 
+def test_what_differs_is_named_as_an_option():
+    begun = {"n_clusters": 7, "settings": {"describing": {"n_examples": 5}}}
+    with pytest.raises(RunError, match=r"settings \(--examples was 5 and is 2\): resume"):
+        check_same(begun, {"n_clusters": 7, "describing": {"n_examples": 2}})
+
+
 def test_one_process_at_a_time_fits_in_a_folder(tmp_path):
     folder, table = RunFolder(tmp_path / "run"), table_of({"words": TEXTS}, "words")
     with folder.locked(), pytest.raises(RunError, match="another process is writing"):

@@ -176,7 +176,10 @@ def _settle(job: _Job, results: Path) -> CellRecord:
 
 def check_cells(cells: Iterable[Cell]) -> None:
     """Raise before anything runs if a cell names what does not exist."""
+    for name in {cell.dataset for cell in cells}:
+        if is_file_name(name):
+            load_data(name)
+        else:
+            find_spec(name)
     for cell in cells:
-        if not is_file_name(cell.dataset):
-            find_spec(cell.dataset)
         cell_hash(cell, 2)

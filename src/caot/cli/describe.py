@@ -69,13 +69,14 @@ def describe_again(
     record = folder.record
     describing = values.changed(record, language, examples)
     keep = not language and endpoint is None
-    writer = record.settings.get("endpoint")
-    if writer is not None and not keep:
+    before, writer = folder.description().labels, record.settings.get("endpoint")
+    if writer is not None and not keep and endpoint is None:
         screen.warn(f"the labels that {writer['model']} wrote are replaced")
     result = result_of(folder, describing, endpoint, keep_labels=keep)
     settings = {**record.settings, "describing": dataclasses.asdict(describing)}
-    if not keep:
-        named = {"base_url": endpoint.base_url, "model": endpoint.model} if endpoint else None
-        settings["endpoint"] = named
+    if endpoint is None and not keep:
+        settings["endpoint"] = None
+    elif endpoint is not None and result.description.labels != before:
+        settings["endpoint"] = {"base_url": endpoint.base_url, "model": endpoint.model}
     record = dataclasses.replace(record, settings=settings)
     return result, folder.rewrite(result, record, raw=bool(record.settings["raw"]))

@@ -74,6 +74,9 @@ def _check_picture(picture: Path | None, labels: str | None, *, force: bool) -> 
     if labels is None:
         msg = "there is no confusion matrix without true labels: name their column with --labels"
         raise typer.BadParameter(msg, param_hint="--picture")
+    if picture.suffix.lower() != ".svg":
+        msg = f"the picture is drawn as SVG: name a file that ends in .svg, not {picture.name}"
+        raise typer.BadParameter(msg, param_hint="--picture")
     if picture.is_dir():
         msg = f"{picture} is a folder: name a file in it"
         raise IsADirectoryError(msg)

@@ -181,8 +181,15 @@ def endpoint(url: str | None, model: str | None, send_texts: bool) -> Endpoint |
     if not send_texts:
         msg = f"keywords and example texts would be sent to {url}: allow it with --send-texts"
         raise typer.BadParameter(msg, param_hint="--llm-url")
+    from caot.describe.endpoint import endpoint_address
     from caot.runs import Endpoint
 
+    try:
+        endpoint_address(url)
+    except ValueError:
+        msg = f"{url} is no address such as https://api.example.org/v1: texts go by https, or "
+        msg += "to this machine"
+        raise typer.BadParameter(msg, param_hint="--llm-url") from None
     return Endpoint(url, model, os.environ.get(KEY_VARIABLE))
 
 

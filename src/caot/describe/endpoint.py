@@ -37,7 +37,7 @@ _TASK = (
 
 
 class LabelWarning(UserWarning):
-    """Some clusters keep the label made of their keywords."""
+    """Some clusters keep the label that they have."""
 
 
 class _EndpointError(Exception):
@@ -89,7 +89,7 @@ def labels_from_endpoint(
     allow_insecure : bool
         Whether texts and key may be sent in the clear.
     """
-    url = _checked_url(base_url, allow_insecure=allow_insecure)
+    url = endpoint_address(base_url, allow_insecure=allow_insecure)
     client = _Client(url, model, _checked_key(api_key), timeout)
     given = as_texts(texts)
     named = _ask_for_all(
@@ -98,8 +98,8 @@ def labels_from_endpoint(
     )
     if named.failures:
         warnings.warn(
-            f"{len(named.failures)} of {len(named.labels)} clusters keep the label made of their "
-            f"keywords: {named.failures[0]}",
+            f"{len(named.failures)} of {len(named.labels)} clusters keep the label that they have: "
+            f"{named.failures[0]}",
             LabelWarning,
             stacklevel=2,
         )
@@ -209,7 +209,8 @@ def _ask_for_all(
     return _Named(tuple(labels), tuple(failures))
 
 
-def _checked_url(base_url: str, *, allow_insecure: bool) -> str:
+def endpoint_address(base_url: str, *, allow_insecure: bool = False) -> str:
+    """Return the address that requests go to; raise if it is none, or sends texts unencrypted."""
     parts = urllib.parse.urlsplit(base_url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         msg = f"base_url is {base_url!r}: give an address such as 'https://api.example.org/v1'"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,8 +74,12 @@ def described(
     *,
     describing: Describing,
     endpoint: Endpoint | None = None,
+    names: Mapping[int, str] = MappingProxyType({}),
 ) -> Description:
-    """Describe the clusters of n texts; labels (n,), the matrices (n, k) and (n, width)."""
+    """Describe the clusters of n texts; labels (n,), the matrices (n, k) and (n, width).
+
+    Clusters keep their ``names`` unless the endpoint writes others.
+    """
     description = describe(
         texts,
         labels,
@@ -83,7 +88,7 @@ def described(
         n_keywords=describing.n_keywords,
         n_examples=describing.n_examples,
         stop_words=describing.stop_words,
-    )
+    ).with_labels(names)
     if endpoint is None:
         return description
     return labels_from_endpoint(

@@ -47,17 +47,22 @@ def result_of(
 ) -> RunResult:
     """Return the result of a run again, described anew if ``describing`` says how.
 
-    With ``keep_labels`` the clusters keep the names that they have.
+    With ``keep_labels`` the clusters keep the names that they have; with an endpoint, those do for
+    which it writes none.
     """
     table, labels = folder.table(), folder.labels()
     shares, embeddings = shares_of(folder.model(), table.texts)
     description = folder.description()
     if describing is not None:
-        names = description.labels if keep_labels else {}
         description = described(
-            table.texts, labels, shares, embeddings, describing=describing, endpoint=endpoint
+            table.texts,
+            labels,
+            shares,
+            embeddings,
+            describing=describing,
+            endpoint=endpoint,
+            names=description.labels if keep_labels or endpoint is not None else {},
         )
-        description = description.with_labels(names)
     return RunResult(table, labels, shares, embeddings, description)
 
 

@@ -66,7 +66,8 @@ def kept_iteration(checkpoint: Path) -> int | None:
 
 def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
     kept = {name: value for name, value in settings.items() if name not in _FREE}
-    return {**kept, **kept.pop("describing", {})}
+    described = kept.pop("describing", {})
+    return {**kept, **described}
 
 
 def _option(name: str) -> str:
