@@ -20,11 +20,11 @@ def install_hint(extra: str) -> str:
     >>> install_hint("onnx")  # doctest: +SKIP
     'pip install "/path/to/caot[onnx]"'
     """
-    folder, is_editable = _origin()
+    folder, is_editable = origin()
     return f'pip install {"-e " if is_editable else ""}"{folder}[{extra}]"'
 
 
-def _origin() -> tuple[str, bool]:
+def origin() -> tuple[str, bool]:
     """Return the folder that caot was installed from, and whether as an editable package."""
     try:
         noted = json.loads(metadata.distribution("caot").read_text("direct_url.json") or "{}")

@@ -2,10 +2,12 @@
 
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import caot
 from caot.bench import methods, running
 from caot.bench.methods import Method
 from caot.bench.records import CellStatus, config_hash, read_record, read_records, write_record
@@ -118,6 +120,7 @@ def test_an_encoder_that_is_not_at_hand_is_no_failure(data, place):
     record = run_cell(cell(data, encoder="nobody/has-this-model"), place)
     assert record["status"] == CellStatus.NOT_RUN
     assert "has-this-model" in record["error"]
+    assert str(Path(caot.__file__).parents[2]) not in record["error"]
 
 
 def test_feature_curves_are_kept_where_the_paper_draws_them(data, place, monkeypatch):

@@ -35,6 +35,7 @@ from caot.bench.variants import find_variant
 from caot.bench.views import NO_VIEWS, views_of
 from caot.encoders import EncoderNotAvailable
 from caot.estimator import CAOT
+from caot.extras import origin
 from caot.kmeans import kmeans
 from caot.metrics import score
 from caot.persistence import library_versions
@@ -69,11 +70,11 @@ def run_cell(cell: Cell, place: RunPlace) -> dict[str, Any]:
         messages = {str(note.message) for note in noted if issubclass(note.category, UserWarning)}
         outcome["warnings"] = sorted(messages)
     except _NOT_AT_HAND as error:
-        outcome = {"status": CellStatus.NOT_RUN, "error": str(error)}
+        outcome = {"status": CellStatus.NOT_RUN, "error": _without_paths(str(error))}
     except Exception as error:
         outcome = {
             "status": CellStatus.FAILED,
-            "error": f"{type(error).__name__}: {error}",
+            "error": _without_paths(f"{type(error).__name__}: {error}"),
             "traceback": _without_paths(traceback.format_exc()),
         }
     return {
@@ -175,6 +176,6 @@ def _peak_memory() -> float:
 
 
 def _without_paths(text: str) -> str:
-    """Return a traceback that tells nothing of the machine: files by their place in the package."""
-    package = str(Path(caot.__file__).parent.parent)
-    return text.replace(package, "").replace(str(Path.home()), "~")
+    """Return a text that tells nothing of the machine: files by their place in the package."""
+    package, (source, _) = str(Path(caot.__file__).parent.parent), origin()
+    return text.replace(package, "").replace(source, ".").replace(str(Path.home()), "~")
