@@ -46,8 +46,9 @@ bench-quick: $(STAMP) ## a slice of the benchmark from texts to report, some min
 	@$(PY) -m caot bench run main --data tweet --seeds 0 --jobs 2 --results .cache/bench-quick
 	@$(PY) -m caot bench report --results .cache/bench-quick -o .cache/bench-quick/report.html
 
-bench-report: $(STAMP) ## write docs/results.md from the records
+bench-report: $(STAMP) ## write docs/results.md and the table of docs/comparison.md from the records
 	@$(PY) -m caot bench report -o docs/results.md --findings benchmarks/findings.md
+	@$(PY) -m benchmarks.methods_page
 
 gallery: $(STAMP) ## draw the pictures of docs/gallery.md
 	@$(PY) docs/make_gallery.py

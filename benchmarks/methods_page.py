@@ -15,6 +15,8 @@ from caot.bench.suites import EIGHT, SUITES
 from caot.bench.summaries import Results
 
 CELLS = Path(__file__).parent / "results" / "cells"
+PAGE = Path(__file__).parents[1] / "docs" / "comparison.md"
+HEADER = "| method | few and broad |"  # how the table of results begins
 GROUPS: Mapping[str, Sequence[str]] = {
     "few and broad": ("agnews", "searchsnippets"),
     "twenty, even": ("stackoverflow", "biomedical"),
@@ -49,9 +51,21 @@ def _mean(known: Mapping[str, float], data: Sequence[str]) -> str:
     return f"{mean(known[name] for name in data):.1f}"
 
 
+def with_rows(page: str, rows: Sequence[str]) -> str:
+    """Return the page with other rows in its table of results."""
+    before, header, table = page.partition(HEADER)
+    if not header:
+        msg = f"the page has no table that begins with {HEADER!r}"
+        raise ValueError(msg)
+    lines = table.partition("\n\n")
+    names, rule, *_ = lines[0].split("\n")
+    return before + header + "\n".join([names, rule, *rows]) + lines[1] + lines[2]
+
+
 def main() -> None:
-    """Print all rows, to be put into the page."""
-    print("\n".join(method_rows()))
+    """Write the rows into the page."""
+    page = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(with_rows(page, method_rows()), encoding="utf-8")
 
 
 if __name__ == "__main__":

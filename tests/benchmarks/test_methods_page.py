@@ -1,19 +1,30 @@
 """The page that compares the methods quotes the records."""
 
-from pathlib import Path
+import pytest
 
 from benchmarks import methods_page
 from caot.bench.suites import EIGHT
 
-PAGE = Path(__file__).parents[2] / "docs" / "comparison.md"
 
-
-def test_the_page_has_every_row():
-    page = PAGE.read_text(encoding="utf-8")
+def test_the_page_is_made_from_the_records():
+    page = methods_page.PAGE.read_text(encoding="utf-8")
     rows = methods_page.method_rows()
     assert len(rows) > 15
-    for row in rows:
-        assert row in page, "put the rows that python -m benchmarks.methods_page prints there"
+    assert page == methods_page.with_rows(page, rows), "make bench-report brings it up to date"
+    assert rows[0] in page
+
+
+def test_rows_take_the_place_of_rows_and_of_nothing_else():
+    head = f"# Title\n\n| a |\n|---|\n| b |\n\n{methods_page.HEADER} x |\n|---|---|\n"
+    page = f"{head}| old | 1 |\n\n## More\n\ntext\n"
+    assert methods_page.with_rows(page, ["| new | 2 |", "| newer | 3 |"]) == (
+        f"{head}| new | 2 |\n| newer | 3 |\n\n## More\n\ntext\n"
+    )
+
+
+def test_a_page_without_the_table_is_an_error():
+    with pytest.raises(ValueError, match="no table"):
+        methods_page.with_rows("# Title\n", [])
 
 
 def test_every_data_set_is_of_one_kind():
