@@ -6,7 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from caot.estimator import CAOT, EmptyClusterWarning
+    from caot.clusterer import EmptyClusterWarning
+    from caot.estimator import CAOT
     from caot.loading import load_model
     from caot.settings import Variant
 
@@ -17,7 +18,7 @@ __all__ = ["CAOT", "EmptyClusterWarning", "Variant", "__version__", "load_model"
 # Found when asked for: torch takes seconds to import, and `caot --help` does not need it.
 _PLACES = {
     "CAOT": "caot.estimator",
-    "EmptyClusterWarning": "caot.estimator",
+    "EmptyClusterWarning": "caot.clusterer",
     "Variant": "caot.settings",
     "load_model": "caot.loading",
 }

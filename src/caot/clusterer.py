@@ -40,6 +40,10 @@ Probabilities = NDArray[np.float32]
 _Settings = TypeVar("_Settings", bound=PreparationSettings)
 
 
+class EmptyClusterWarning(UserWarning):
+    """Fewer clusters hold texts than were asked for."""
+
+
 class TextClusterer(
     ClusterMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, BaseEstimator, ABC
 ):

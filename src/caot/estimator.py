@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from caot import persistence
 from caot.calibration import ENOUGH_TEXTS, neighbour_temperature
-from caot.clusterer import Probabilities, TextClusterer
+from caot.clusterer import EmptyClusterWarning, Probabilities, TextClusterer
 from caot.encoders import Encoder
 from caot.fitting import FitPlan
 from caot.imbalance import Imbalance, ImbalanceSpec
@@ -37,10 +37,6 @@ from caot.training import Callback, EndReason, History, Networks
 from caot.words import Words
 
 logger = logging.getLogger("caot")
-
-
-class EmptyClusterWarning(UserWarning):
-    """Fewer clusters hold texts than were asked for."""
 
 
 class CAOT(TextClusterer):

@@ -242,6 +242,7 @@ def test_back_trans_translates_there_and_back(translator: Path) -> None:
     assert len(model.fit(WORD_TEXTS).labels_) == len(WORD_TEXTS)
 
 
+@pytest.mark.filterwarnings("ignore::caot.EmptyClusterWarning")
 def test_training_that_diverges_stops_with_a_warning() -> None:
     with pytest.warns(RuntimeWarning, match="not finite"):
         quick("sccl", learning_rate=1e30, max_iter=6).fit(CORPUS.texts, views=VIEWS)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from caot import EmptyClusterWarning
 from caot.baselines import make_method
 from caot.baselines.rivals import RivalNotInstalled
 from caot.metrics import clustering_accuracy
@@ -125,3 +126,17 @@ def test_the_real_library_where_it_is_installed(name: str, library: str) -> None
     again = adapter(name).fit(TEXTS)
     np.testing.assert_array_equal(model.labels_, again.labels_)
     np.testing.assert_array_equal(model.predict(TEXTS), model.labels_)
+
+
+@pytest.mark.usefixtures("libraries")
+@pytest.mark.parametrize("name", ["bertopic", "umap-hdbscan"])
+def test_too_few_texts_for_umap_are_an_error_that_says_so(name: str) -> None:
+    with pytest.raises(ValueError, match="needs at least 7 texts, got 6"):
+        adapter(name, 2).fit(TEXTS[:6])
+
+
+@pytest.mark.usefixtures("libraries")
+def test_fewer_clusters_than_asked_for_are_told_unless_density_decides() -> None:
+    with pytest.warns(EmptyClusterWarning, match="only 3 of 5 clusters hold texts"):
+        adapter("evoc", 5).fit(TEXTS)
+    adapter("umap-hdbscan", 5).fit(TEXTS)  # warnings are errors here

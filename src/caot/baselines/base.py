@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
 from numbers import Real
@@ -16,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from caot.baselines import saving
 from caot.baselines.heads import Head
 from caot.checks import check_seed, require_choice, require_integer
-from caot.clusterer import TextClusterer
+from caot.clusterer import EmptyClusterWarning, TextClusterer
 from caot.inputs import EMPTY_OWN, Inputs, check_views, require_distinct
 from caot.persistence import load_saved_encoder
 from caot.prediction import network_shares
@@ -77,6 +78,7 @@ class Baseline(_Fitted):
     # Least values of integer settings.
     _least: ClassVar[dict[str, int]] = {"n_clusters": 2, "verbose": 0}
     _may_be_none: ClassVar[tuple[str, ...]] = ()
+    _takes_k: ClassVar[bool] = True  # whether n_clusters, if given, has a part in it
 
     def fit(
         self,
@@ -113,6 +115,7 @@ class Baseline(_Fitted):
             self._keep_encoder(self.encoder_)
             self._label(inputs, self._with_empty(inputs, vectors))
         self.sample_ids_ = None if sample_ids is None else list(sample_ids)
+        self._warn_about_empty_clusters()
         return self
 
     def check(self) -> None:
@@ -136,6 +139,15 @@ class Baseline(_Fitted):
         No input is empty, and given views are checked.
         """
         raise NotImplementedError
+
+    def _warn_about_empty_clusters(self) -> None:
+        if self.n_clusters is None or not self._takes_k:
+            return
+        used = int(np.count_nonzero(self.cluster_sizes_[: self.n_clusters]))
+        if used < self.n_clusters:
+            msg = f"only {used} of {self.n_clusters} clusters hold texts: ask for fewer clusters, "
+            msg += "or use another method"
+            warnings.warn(msg, EmptyClusterWarning, stacklevel=3)
 
     def _check_parameters(self) -> None:
         check_seed(self.random_state)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
 from caot.baselines.base import Vectors
-from caot.baselines.rivals import Rival, import_rival
+from caot.baselines.rivals import Rival, import_rival, make_umap
 from caot.checks import require_choice
 from caot.inputs import Inputs
 
@@ -56,18 +56,9 @@ class BERTopicAdapter(Rival):
         if inputs.is_vectors:
             msg = "BERTopic reads words: X must hold texts, not vectors"
             raise TypeError(msg)
-        bertopic, umap = import_rival("bertopic"), import_rival("umap")
-        reducer = umap.UMAP(  # BERTopic's own settings, with a seed
-            n_neighbors=min(15, len(vectors) - 1),
-            n_components=5,
-            min_dist=0.0,
-            metric="cosine",
-            random_state=self.random_state,
-            n_jobs=1,
-        )
         by_kmeans = self.n_clusters is not None and self.clustering != "hdbscan"
-        model = bertopic.BERTopic(
-            umap_model=reducer,
+        model = import_rival("bertopic").BERTopic(
+            umap_model=make_umap(len(vectors), self.random_state),
             hdbscan_model=KMeans(self.n_clusters, n_init=10, random_state=self.random_state)
             if by_kmeans
             else None,

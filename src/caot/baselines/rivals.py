@@ -29,6 +29,25 @@ def import_rival(name: str) -> Any:  # noqa: ANN401 - a module of another librar
         raise RivalNotInstalled(msg) from error
 
 
+def make_umap(
+    n_samples: int, random_state: int, n_neighbors: int = 15, n_components: int = 5
+) -> Any:  # noqa: ANN401 - a UMAP, from a library without types
+    """Return a UMAP before it is fitted, by BERTopic's settings unless told otherwise."""
+    fewest = n_components + 2  # its first layout is made of so many eigenvectors
+    if n_samples < fewest:
+        msg = f"UMAP to {n_components} dimensions needs at least {fewest} texts, got {n_samples}: "
+        msg += "use another method, such as kmeans"
+        raise ValueError(msg)
+    return import_rival("umap").UMAP(
+        n_neighbors=min(n_neighbors, n_samples - 1),
+        n_components=n_components,
+        min_dist=0.0,
+        metric="cosine",
+        random_state=random_state,
+        n_jobs=1,  # more would not be repeatable
+    )
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class Rival(FrozenMethod):
     """Another library's labels of the embeddings, kept as they are.

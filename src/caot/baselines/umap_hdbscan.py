@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import HDBSCAN
 
 from caot.baselines.base import Vectors
-from caot.baselines.rivals import Rival, import_rival
+from caot.baselines.rivals import Rival, make_umap
 from caot.inputs import Inputs
 
 
@@ -51,16 +51,10 @@ class UmapHdbscan(Rival):
         "n_components": 1,
         "min_cluster_size": 2,
     }
+    _takes_k: ClassVar[bool] = False
 
     def _labels_of(self, vectors: Vectors, inputs: Inputs) -> NDArray[np.int64]:
-        reducer = import_rival("umap").UMAP(
-            n_neighbors=min(self.n_neighbors, len(vectors) - 1),
-            n_components=self.n_components,
-            min_dist=0.0,
-            metric="cosine",
-            random_state=self.random_state,
-            n_jobs=1,  # more would not be repeatable
-        )
+        reducer = make_umap(len(vectors), self.random_state, self.n_neighbors, self.n_components)
         model = HDBSCAN(
             min_cluster_size=self.min_cluster_size, min_samples=self.min_samples, copy=True
         )
