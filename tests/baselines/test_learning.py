@@ -14,6 +14,7 @@ from caot.baselines.back_translation import BackTrans
 from caot.baselines.esimcse import MomentumContrast
 from caot.baselines.fnscc import NeighbourContrast
 from caot.baselines.heads import StudentT
+from caot.baselines.losses import self_expression
 from caot.baselines.pseudo_labels import solve_times
 from caot.baselines.repetition import WordRepetition
 from caot.baselines.representation import Representation
@@ -206,6 +207,22 @@ def test_scl_contrasts_a_text_with_what_the_others_say() -> None:
     assert with_views.losses(ROWS, 0).total().item() > one
 
 
+def test_scl_keeps_the_relations_of_the_untrained_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[torch.Tensor] = []
+
+    def watched(features: torch.Tensor, ridge: float) -> torch.Tensor:
+        asked.append(features)
+        return self_expression(features, ridge)
+
+    monkeypatch.setattr("caot.baselines.scl.self_expression", watched)
+    objective = SubspaceContrast(source("none"), 0.5, ridge=1.0, weight=0.0)
+    first = objective.losses(ROWS, 0).total()
+    with torch.no_grad():
+        objective.source.adapter.weight.add_(torch.randn(source("none").width, 1))  # type: ignore[union-attr]
+    assert not torch.isclose(objective.losses(ROWS, 1).total(), first)
+    torch.testing.assert_close(asked[0], asked[1])
+
+
 def test_scpcl_keeps_its_prototypes_apart_and_says_what_it_is() -> None:
     model = quick("scpcl").fit(CORPUS.texts, views=VIEWS)
     assert type(model.networks_).__name__ == "Prototypes"
@@ -254,6 +271,7 @@ def test_a_time_budget_ends_training() -> None:
     assert model.end_reason_ is EndReason.TIME
 
 
+@pytest.mark.filterwarnings("ignore::caot.EmptyClusterWarning")
 @pytest.mark.parametrize("name", ["simcse", "esimcse", "sccl", "rstc", "scl", "back-trans"])
 @pytest.mark.parametrize("layers", [1, "all"])
 def test_a_transformer_that_learned_is_saved_with_what_it_learned(
@@ -274,6 +292,7 @@ def test_training_needs_an_iteration(max_iter: int) -> None:
         quick("sccl", max_iter=max_iter).fit(CORPUS.texts)
 
 
+@pytest.mark.filterwarnings("ignore::caot.EmptyClusterWarning")
 def test_time_that_ends_before_there_are_clusters_is_told() -> None:
     with pytest.warns(RuntimeWarning, match="before any clusters were learned"):
         quick("rstc", max_iter=1000, time_budget=1e-6).fit(CORPUS.texts, views=VIEWS)

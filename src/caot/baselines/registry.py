@@ -179,6 +179,7 @@ _ALL = (
         learns=True,
         finetunes=True,
         takes_views=True,
+        version=2,  # relations of the untrained vectors, and a slower rate
     ),
     Method(
         "scpcl",
