@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from benchmarks.records import machine, print_table, write_record
+from benchmarks.records import machine, write_record
 from caot import __version__
 from caot.baselines.making import make_method
 from caot.kmeans import kmeans
@@ -79,14 +79,17 @@ def run(name: str, settings: Mapping[str, Any], table: pd.DataFrame) -> list[dic
     return watcher.points
 
 
-def print_points(record: Mapping[str, Any]) -> None:
-    """Print one line for each variant and point."""
-    rows = [
-        [name, *(f"{point[key]:.4g}" for key in point)]
-        for name, points in record["variants"].items()
-        for point in points
-    ]
-    print_table(record["data"], ["variant", *next(iter(record["variants"].values()))[0]], rows)
+def rows(record: Mapping[str, Any]) -> list[str]:
+    """Return the rows of the table on the page of the benchmarks."""
+    found = []
+    for name, points in record["variants"].items():
+        for point in points:
+            accuracy, cosine = f"{100 * point['accuracy']:.1f}", f"{point['mean_cosine']:.2f}"
+            done, loss = f"{point['iterations']:.0f}", f"{point['loss']:.4f}"
+            found.append(
+                f"| {name} | {done} | {loss} | {accuracy} | {cosine} | {point['directions']:.0f} |"
+            )
+    return found
 
 
 def main() -> None:
@@ -104,7 +107,7 @@ def main() -> None:
         "variants": {label: run(name, own, table) for label, (name, own) in VARIANTS.items()},
     }
     write_record(OUTPUT, record)
-    print_points(record)
+    print(*rows(record), sep="\n")
 
 
 if __name__ == "__main__":

@@ -32,6 +32,21 @@ def test_from_a_file_to_a_report(data, tmp_path):
     assert (tmp_path / "r.md").read_text(encoding="utf-8").startswith("# Results")
 
 
+def test_runs_that_fail_are_an_exit_code_and_are_counted(data):
+    failed = run(data, "--method", "kmeans", "--time-limit", "0.001")
+    assert failed.exit_code == 1
+    assert "2 cells did not end well" in failed.stderr
+    again = run(data, "--method", "kmeans")
+    assert again.exit_code == 0
+    assert "2 have a record, 2 of them did not end well (--retry runs those again)" in again.stderr
+
+
+def test_what_lacks_something_is_no_failure(data):
+    lacking = run(data, "--method", "back-trans")
+    assert lacking.exit_code == 0, lacking.output
+    assert "not run: Back-Trans needs a translation model" in lacking.stderr
+
+
 def test_a_dry_run_lists_what_is_missing(data):
     result = run(data, "--method", "kmeans", "--dry-run")
     assert len(result.stdout.splitlines()) == 2

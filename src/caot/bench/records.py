@@ -41,6 +41,11 @@ class CellRecord:
         """Whether there are results."""
         return self.status is CellStatus.DONE
 
+    @property
+    def is_failure(self) -> bool:
+        """Whether the run went wrong, rather than lacking something that the machine has not."""
+        return self.status in (CellStatus.FAILED, CellStatus.TIMEOUT)
+
     def score(self, name: str, of: str = "scores") -> float:
         """Return one of the scores in percent."""
         return 100 * float(self.content[of][name])

@@ -11,7 +11,7 @@ import typer
 
 from caot.cli import bench_options as own
 from caot.cli import options, values
-from caot.cli.errors import guarded
+from caot.cli.errors import USER_ERROR, guarded
 from caot.cli.screen import Screen, make_table
 
 if TYPE_CHECKING:
@@ -97,6 +97,7 @@ def run(
     """Run the cells that have no record yet; interrupted, the same command goes on.
 
     Methods are given texts, never labels. Each run is a process of its own and leaves one record.
+    The exit code is 1 if runs failed or ran out of time.
     """
     values.go_offline(offline)
     screen = Screen(quiet=quiet, as_json=as_json)
@@ -116,7 +117,7 @@ def run(
         )
         check_cells(cells)
         left = missing_cells(cells, results, retry=retry)
-        screen.note(f"{len(cells)} cells, {len(cells) - len(left)} have a record")
+        _note_records(screen, cells, left, results)
         if dry:
             _list(screen, left)
             return
@@ -127,6 +128,8 @@ def run(
         screen.json({"run": len(left), "not_done": n_bad, "results": str(results)})
         if n_bad:
             screen.warn(f"{n_bad} cells did not end well; their records say why")
+        if counter.n_failed:
+            raise typer.Exit(USER_ERROR)
 
 
 @app.command()
@@ -220,6 +223,18 @@ def _chosen(
     return free_cells(data, budget, seeds, methods=methods, variants=variants, encoders=encoders)
 
 
+def _note_records(
+    screen: Screen, cells: Sequence[Cell], left: Sequence[Cell], results: Path
+) -> None:
+    """Tell how many cells have a record, and how many of those records are no results."""
+    from caot.bench.records import read_record
+
+    kept = [read_record(cell.path(results)) for cell in set(cells) - set(left)]
+    n_bad = sum(record is not None and not record.is_done for record in kept)
+    bad = f", {n_bad} of them did not end well (--retry runs those again)" if n_bad else ""
+    screen.note(f"{len(cells)} cells, {len(kept)} have a record{bad}")
+
+
 def _list(screen: Screen, cells: Sequence[Cell]) -> None:
     for cell in cells:
         screen.show(str(cell))
@@ -261,11 +276,13 @@ class _Counter:
 
     def __init__(self, screen: Screen, total: int) -> None:
         self._screen, self._total, self._done = screen, total, 0
+        self.n_failed = 0  # what lacks something is not run, and no failure
 
     def tell(self, cell: Cell, record: CellRecord) -> None:
         self._done += 1
         place = f"[{self._done}/{self._total}] {cell}"
         content: Any = record.content
+        self.n_failed += record.is_failure
         if record.is_done:
             accuracy = record.score("accuracy")
             self._screen.note(f"{place}: accuracy {accuracy:.2f}, {content['seconds']:.0f} s")
