@@ -1,6 +1,7 @@
 """Clusters in words, from the estimator."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tests.estimator_corpus import N_TOPICS, corpus, quick, quick_vectors, vectors
@@ -31,6 +32,8 @@ def test_a_row_for_every_text_in_order(model):
     np.testing.assert_allclose(info["confidence"], model.predict_proba(TEXTS).max(axis=1))
     names = model.describe(TEXTS).labels
     assert info["label"].tolist() == [names[cluster] for cluster in model.labels_]
+    series = pd.Series(TEXTS, index=ids)
+    assert model.get_document_info(series).index.tolist() == ids
 
 
 def test_a_description_takes_its_settings(model):

@@ -64,7 +64,10 @@ def test_confidence_below_the_minimum(fitted, texts):
     expected = fitted.predict(texts, min_confidence=least)
     np.testing.assert_array_equal(part.labels, expected)
     assert 0 < np.count_nonzero(part.labels == -1) < len(texts)
-    assert (part.confidence[part.labels == -1] > 0).all()
+    weak = part.labels == -1
+    assert (part.confidence[weak] > 0).all()
+    np.testing.assert_array_equal(part.second_labels[weak], fitted.predict(texts)[weak])
+    np.testing.assert_array_equal(part.second_confidence[weak], part.confidence[weak])
 
 
 def test_empty_texts_have_their_own_cluster(texts):

@@ -28,8 +28,9 @@ from caot.describe import (
 )
 from caot.encoders import Encoder, reads_vectors
 from caot.inputs import EMPTY_OWN, Inputs, read_inputs
-from caot.prediction import most_probable, probabilities
+from caot.prediction import probabilities
 from caot.settings import OnEmpty, PreparationSettings
+from caot.shares import most_probable
 from caot.training import Callback
 from caot.words import Words
 
@@ -108,11 +109,7 @@ class TextClusterer(
         if min_confidence is not None and not 0 <= min_confidence <= 1:
             msg = f"min_confidence must lie between 0 and 1, got {min_confidence}"
             raise ValueError(msg)
-        shares = self.predict_proba(X, batch_size=batch_size)
-        labels = most_probable(shares)
-        if min_confidence is not None:
-            labels[shares.max(axis=1) < min_confidence] = -1
-        return labels
+        return most_probable(self.predict_proba(X, batch_size=batch_size), min_confidence)
 
     def predict_proba(
         self,
@@ -156,9 +153,13 @@ class TextClusterer(
         ids: Sequence[object] | None = None,
         **settings: Unpack[DescribeSettings],
     ) -> pd.DataFrame:
-        """Return one row a text, in order: cluster, its label, confidence, second choice."""
+        """Return one row a text, in order: cluster, its label, confidence, second choice.
+
+        The rows have the index of X if X is a Series.
+        """
         description, texts, shares = self._describe(X, settings)
-        return document_info(description, texts, shares, most_probable(shares), ids)
+        table = document_info(description, texts, shares, most_probable(shares), ids)
+        return table.set_axis(X.index) if isinstance(X, pd.Series) else table
 
     def __sklearn_tags__(self) -> Tags:
         """Tell scikit-learn that X is text."""

@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from caot.encoders import Encoder, reads_vectors
 from caot.inputs import EMPTY_OWN, read_inputs
+from caot.shares import most_probable, next_probable
 from caot.words import beside
 
 if TYPE_CHECKING:
@@ -104,7 +105,8 @@ class Prediction:
     confidence : float32 array, shape (n,)
         The probability of the most probable cluster, also where the label is −1.
     second_labels : int64 array, shape (n,)
-        The cluster that comes next; −1 where no other has a share.
+        The most probable cluster other than the label, so that it is the best of all where the
+        label is −1; −1 where no other has a share.
     second_confidence : float32 array, shape (n,)
         Its probability.
     """
@@ -243,13 +245,6 @@ def with_own_cluster(shares: NDArray[np.float32], empty: NDArray[np.bool_]) -> N
     return np.hstack([shares * (1 - own), own])
 
 
-def most_probable(shares: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Return the cluster of the highest probability, (n,); −1 where no cluster has any: noise."""
-    labels: NDArray[np.int64] = shares.argmax(axis=1).astype(np.int64)
-    labels[shares.max(axis=1) <= 0] = -1
-    return labels
-
-
 def _stream(
     model: FittedModel,
     texts: Iterator[str],
@@ -283,18 +278,6 @@ def _prediction(
     shares: NDArray[np.float32],
     min_confidence: float | None,
 ) -> Prediction:
-    labels, confidence = _highest(shares)
-    rest = shares.copy()
-    np.put_along_axis(rest, labels[:, None], -1.0, axis=1)
-    second_labels, second_confidence = _highest(rest)
-    second_labels[second_confidence <= 0] = -1  # of empty texts in their own cluster, and of noise
-    labels[confidence <= 0] = -1  # noise, to methods that know it
-    if min_confidence is not None:
-        labels[confidence < min_confidence] = -1
-    return Prediction(start, labels, confidence, second_labels, second_confidence)
-
-
-def _highest(shares: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return the place of each row's highest value, and the value."""
-    places = shares.argmax(axis=1).astype(np.int64)
-    return places, np.take_along_axis(shares, places[:, None], axis=1)[:, 0]
+    labels = most_probable(shares, min_confidence)
+    second_labels, second_confidence = next_probable(shares, labels)
+    return Prediction(start, labels, shares.max(axis=1), second_labels, second_confidence)

@@ -27,6 +27,11 @@ def n_cores(quota: Path = _QUOTA) -> int:
     return max(1, cores)
 
 
+def n_threads() -> int:
+    """Return how many threads compute: what a user has set, and no more than there are cores."""
+    return min(torch.get_num_threads(), n_cores())
+
+
 @contextmanager
 def compute_threads() -> Iterator[int]:
     """Let torch, BLAS and OpenMP share one number of threads, and put all back afterwards.
@@ -34,7 +39,7 @@ def compute_threads() -> Iterator[int]:
     What a user has set, by ``torch.set_num_threads`` or ``OMP_NUM_THREADS``, is not exceeded.
     """
     before = torch.get_num_threads()
-    count = min(before, n_cores())
+    count = n_threads()
     torch.set_num_threads(count)
     try:
         with threadpool_limits(limits=count):

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from caot import threads
 from caot.bench import scheduling
 from tests.bench.corpus import write_data
 from tests.cli.commands import caot as invoke
@@ -68,6 +69,17 @@ def test_cells_without_data_are_left_out_and_stay_missing(tmp_path, monkeypatch)
     nothing = invoke(*words, "--data", "stl10")
     assert nothing.exit_code != 0
     assert "stl10: not in" in nothing.output
+
+
+@pytest.mark.parametrize("numbers", [(8, 8, 2, 4), (8, 1, 2, 1), (8, 3, 1, 3), (2, 2, 4, 1)])
+def test_runs_share_the_cores_and_keep_to_what_is_set(numbers, data, monkeypatch):
+    cores, set_by_user, jobs, expected = numbers
+    places = []
+    monkeypatch.setattr(scheduling, "run_cells", lambda _c, _r, place, **_: places.append(place))
+    monkeypatch.setattr(threads, "n_cores", lambda: cores)
+    monkeypatch.setattr("torch.get_num_threads", lambda: set_by_user)
+    run(data, "--method", "kmeans", "--jobs", jobs)
+    assert places[0].n_threads == expected
 
 
 def test_the_list(tmp_path):

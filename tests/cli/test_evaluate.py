@@ -62,6 +62,8 @@ def test_evaluate_leaves_the_empty_texts_own_cluster_out(tmp_path):
     sizes = [found.count(cluster) for cluster in range(K)]
     assert document["n_clusters_used"] == np.count_nonzero(sizes)
     assert document["largest_share"] == pytest.approx(max(sizes) / (len(TEXTS) - 2))
+    assert document["without_cluster"] == 2
+    assert "2 texts without a cluster were left out" in caot("evaluate", tmp_path / "out").stdout
 
 
 def test_evaluate_without_labels_measures_the_run_itself(kept_run):

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from caot import CAOT, load_model
+from caot.threads import n_threads
 from tests.cli.commands import TEXTS, K, caot, fit, read_csv, run_json, write_corpus
 from tests.estimator_corpus import model_folder
 
@@ -70,6 +71,7 @@ def test_run_json_has_what_a_rerun_needs(kept_run):
     assert {"prepare", "interactive", "describe", "write", "report"} <= set(record["timings"])
     assert record["imbalance"]["uniformity"] > 0
     assert "torch" in record["versions"]
+    assert record["threads"] == n_threads()
     assert "model/config_caot.json" in record["files"]
 
 

@@ -11,8 +11,8 @@ from scipy.spatial import cKDTree
 from torch import Tensor, nn
 
 from caot.baselines.heads import Arguments, Centroids, Head, Vectors
+from caot.shares import NO_CLUSTER
 
-NOISE = -1
 # Enough to tell texts apart; a search tree wants few dimensions.
 _N_MARKS = 12
 # Of the spread of the marks: far above rounding, far below the distance of two texts.
@@ -61,7 +61,7 @@ class Remembered(Head):
         """Return the log-shares of the clusters, (n, k)."""
         log_shares = self.centroids.predict(embeddings)
         rows, labels = self._recognised(embeddings)
-        is_noise = labels == NOISE
+        is_noise = labels == NO_CLUSTER
         log_shares[rows[is_noise]] = -torch.inf
         rows, labels = rows[~is_noise], labels[~is_noise]
         # The label takes the place of the nearest centre, and that takes the label's.

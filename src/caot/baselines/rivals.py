@@ -14,10 +14,11 @@ from caot.baselines.frozen import FrozenMethod
 from caot.baselines.heads import Centroids, Head
 from caot.baselines.making import RivalNotInstalled, require_libraries
 from caot.baselines.registry import RIVALS, method_of
-from caot.baselines.remembered import NOISE, Remembered, consistent
+from caot.baselines.remembered import Remembered, consistent
 from caot.checks import require_choice
 from caot.extras import install_hint
 from caot.inputs import Inputs
+from caot.shares import NO_CLUSTER
 
 
 def import_rival(name: str) -> Any:  # noqa: ANN401 - a module of another library
@@ -80,13 +81,13 @@ class Rival(FrozenMethod):
 
     def _cluster(self, vectors: Vectors, inputs: Inputs) -> Head:
         labels = consistent(vectors, np.asarray(self._labels_of(vectors, inputs)))
-        found = np.unique(labels[labels != NOISE])
+        found = np.unique(labels[labels != NO_CLUSTER])
         if not found.size:
             msg = f"{type(self).__name__} took every text for noise: use smaller clusters"
             raise ValueError(msg)
-        numbered = np.where(labels == NOISE, NOISE, np.searchsorted(found, labels))
+        numbered = np.where(labels == NO_CLUSTER, NO_CLUSTER, np.searchsorted(found, labels))
         if self.outliers == "nearest":
             centers = Centroids.of_labels(vectors, numbered, len(found)).centers.numpy()
             distances = np.square(centers).sum(axis=1) - 2 * vectors @ centers.T
-            numbered = np.where(numbered == NOISE, distances.argmin(axis=1), numbered)
+            numbered = np.where(numbered == NO_CLUSTER, distances.argmin(axis=1), numbered)
         return Remembered.of(vectors, numbered, len(found), self.random_state)

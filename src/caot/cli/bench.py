@@ -246,11 +246,11 @@ def _place(cells: Sequence[Cell], data_dir: Path | None, cache: Path | None, job
     from caot.bench.datasets import data_folder, is_file_name
     from caot.bench.running import RunPlace
     from caot.files import cache_folder
-    from caot.threads import n_cores
+    from caot.threads import n_cores, n_threads
 
     are_files = all(is_file_name(cell.dataset) for cell in cells)
     folder = None if are_files else data_folder(data_dir)
-    return RunPlace(folder, cache or cache_folder(), max(1, n_cores() // jobs))
+    return RunPlace(folder, cache or cache_folder(), max(1, min(n_threads(), n_cores() // jobs)))
 
 
 def _at_hand(cells: Sequence[Cell], folder: Path | None, screen: Screen) -> list[Cell]:

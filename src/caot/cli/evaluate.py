@@ -62,9 +62,9 @@ def evaluate(
             _show_labelled(screen, found, folder.description().labels, left_out, path)
             document = {**found.as_dict(), "left_out": left_out, "picture": str(path)}
         if labels is None or seeds:
-            alone = _without_labels(screen, folder, others)
-            _show_alone(screen, alone)
-            document = {**document, **alone.as_dict()}
+            alone, absent = _without_labels(screen, folder, others)
+            _show_alone(screen, alone, absent)
+            document = {**document, **alone.as_dict(), "without_cluster": absent}
         screen.json(finite(document))
 
 
@@ -119,7 +119,8 @@ def _draw(folder: RunFolder, found: LabelledEvaluation, picture: Path | None) ->
 
 def _without_labels(
     screen: Screen, folder: RunFolder, models: list[TextClusterer]
-) -> UnlabelledEvaluation:
+) -> tuple[UnlabelledEvaluation, int]:
+    """Return the measures, and how many texts have no cluster that was found."""
     from sklearn.base import clone
 
     from caot.evaluation import evaluate_without_labels
@@ -138,12 +139,13 @@ def _without_labels(
     for other in models:
         screen.note(f"fitting with seed {other.get_params()['random_state']}")
         others.append(clone(other).fit(list(table.texts)).labels_[kept])  # kept no longer
-    return evaluate_without_labels(
+    found = evaluate_without_labels(
         clusters[kept],
         embeddings=embeddings[kept],
         confidence=shares[kept, clusters[kept]],
         labelings=others or None,
     )
+    return found, int((~kept).sum())
 
 
 def _other_models(folder: RunFolder, seeds: int) -> list[TextClusterer]:
@@ -192,7 +194,7 @@ def _show_labelled(
     screen.show(f"Confusion matrix  {picture}")
 
 
-def _show_alone(screen: Screen, found: UnlabelledEvaluation) -> None:
+def _show_alone(screen: Screen, found: UnlabelledEvaluation, absent: int) -> None:
     rows: list[tuple[str, str]] = [
         ("clusters that hold texts", str(found.n_clusters_used)),
         ("share of the largest", f"{found.largest_share:.1%}"),
@@ -206,3 +208,5 @@ def _show_alone(screen: Screen, found: UnlabelledEvaluation) -> None:
         rows.append(("stability over seeds, mean ARI", f"{found.stability.mean:.4f}"))
         rows.append(("stability over seeds, lowest ARI", f"{found.stability.lowest:.4f}"))
     screen.show(make_table("", ("measure", "value:"), rows))
+    if absent:
+        screen.show(f"{absent:,} texts without a cluster were left out.")

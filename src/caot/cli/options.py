@@ -103,5 +103,9 @@ Force: TypeAlias = Annotated[
 ]
 MinConfidence: TypeAlias = Annotated[
     float | None,
-    typer.Option(min=0.0, max=1.0, help="Texts with less confidence get the cluster -1."),
+    typer.Option(
+        min=0.0,
+        max=1.0,
+        help="Texts with less confidence get the cluster -1, and their best as second.",
+    ),
 ]

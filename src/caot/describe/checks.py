@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-ABSTAINED = -1
-"""The label of a text that was given to no cluster."""
+from caot.shares import NO_CLUSTER
 
 
 def checked_labels(labels: ArrayLike, n: int) -> NDArray[np.int64]:
@@ -18,7 +17,7 @@ def checked_labels(labels: ArrayLike, n: int) -> NDArray[np.int64]:
     if array.size and array.dtype.kind not in "iu":
         msg = f"labels are of type {array.dtype}: pass whole numbers, -1 for texts without cluster"
         raise TypeError(msg)
-    if array.size and array.min() < ABSTAINED:
+    if array.size and array.min() < NO_CLUSTER:
         msg = f"labels hold {array.min()}: clusters count from 0, -1 is a text without cluster"
         raise ValueError(msg)
     return array.astype(np.int64)

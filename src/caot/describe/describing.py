@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from caot.describe.checks import (
-    ABSTAINED,
     check_settings,
     checked_labels,
     checked_matrix,
@@ -28,6 +27,7 @@ from caot.describe.members import (
     nearest_clusters,
 )
 from caot.describe.values import ClusterDescription, Description
+from caot.shares import NO_CLUSTER
 from caot.texts import as_texts
 
 
@@ -149,7 +149,7 @@ class _Members:
         all_labels = checked_labels(labels, n)
         vectors = checked_matrix("embeddings", embeddings, n)
         table = None if probabilities is None else checked_probabilities(probabilities, all_labels)
-        rows = np.flatnonzero(all_labels != ABSTAINED)
+        rows = np.flatnonzero(all_labels != NO_CLUSTER)
         ids, codes = np.unique(all_labels[rows], return_inverse=True)
         return cls(
             n_given=n,

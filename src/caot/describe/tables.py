@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from caot.describe.checks import ABSTAINED, checked_labels, checked_probabilities
+from caot.describe.checks import checked_labels, checked_probabilities
 from caot.describe.values import Description
+from caot.shares import NO_CLUSTER, next_probable
 from caot.texts import as_texts
 
 
@@ -53,19 +54,17 @@ def document_info(
     The columns are id (if ``ids`` are given), cluster, label, confidence, second_cluster and
     second_confidence. ``confidence`` is the probability of the text's cluster and
     ``second_cluster`` the most probable other one. A text that was given to no cluster has the
-    cluster -1, no label, and the confidences of its two most probable clusters. The second is -1
-    where no other cluster has a share; with one cluster alone its confidence is NaN.
+    cluster -1, no label, and its most probable cluster as the second, with the same confidence.
+    The second is -1 where no other cluster has a share; with one cluster alone its confidence is
+    NaN.
     """
     n = len(as_texts(texts))
     clusters = checked_labels(labels, n)
     table = checked_probabilities(probabilities, clusters)
     rows = np.arange(n)
-    first = np.where(clusters == ABSTAINED, table.argmax(axis=1), clusters)
-    others = table.copy()
-    others[rows, first] = -np.inf
-    best = others.max(axis=1)
-    second = np.where(best > 0, others.argmax(axis=1), -1)  # where all else is 0 there is none
-    names = {ABSTAINED: "", **description.labels}
+    first = np.where(clusters == NO_CLUSTER, table.argmax(axis=1), clusters)
+    second, best = next_probable(table, clusters)
+    names = {NO_CLUSTER: "", **description.labels}
     unknown = sorted(set(np.unique(clusters).tolist()) - set(names))
     if unknown:
         msg = (
@@ -78,7 +77,7 @@ def document_info(
         "cluster": clusters,
         "label": [names[cluster] for cluster in clusters.tolist()],
         "confidence": table[rows, first],
-        "second_cluster": second.astype(np.int64),
+        "second_cluster": second,
         "second_confidence": np.where(np.isfinite(best), best, np.nan),
     }
     return pd.DataFrame(columns)

@@ -14,7 +14,7 @@ from caot.runs.errors import RunError
 
 FORMAT_VERSION = 1
 RUN_FILE = "run.json"
-_LATER = ("title", "method")  # which the first runs did not write
+_LATER = ("title", "method", "threads")  # which the first runs did not write
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,8 @@ class RunRecord:
         Of the report; None for the input's name.
     method
         The name of the method.
+    threads
+        How many computed: the same seed gives the same labels with the same number of them.
     """
 
     created: str
@@ -72,6 +74,7 @@ class RunRecord:
     files: tuple[str, ...] = ()
     title: str | None = None
     method: str = "caot"
+    threads: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything by name, ready for JSON."""

@@ -18,6 +18,7 @@ from caot.runs.record import RunRecord
 from caot.runs.result import RunResult
 from caot.runs.settings import RunSettings
 from caot.texts import empty_rows
+from caot.threads import n_threads
 
 if TYPE_CHECKING:
     from caot.clusterer import TextClusterer
@@ -45,6 +46,7 @@ def record_of(
         imbalance=imbalance_facts(model),
         timings={},
         method=settings.method,
+        threads=n_threads(),
     )
 
 
