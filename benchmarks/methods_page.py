@@ -13,6 +13,7 @@ from caot.bench.methods import METHODS
 from caot.bench.records import read_records
 from caot.bench.suites import EIGHT, SUITES
 from caot.bench.summaries import Results
+from caot.bench.variants import find_variant
 
 CELLS = Path(__file__).parent / "results" / "cells"
 PAGE = Path(__file__).parents[1] / "docs" / "comparison.md"
@@ -28,8 +29,10 @@ GROUPS: Mapping[str, Sequence[str]] = {
 def method_rows() -> list[str]:
     """Return a row for each method of the suite: mean accuracy by kind of data, and the paper's."""
     results = Results(read_records(CELLS))
-    kinds = {cell.method: replace(cell, seed=0) for cell in SUITES["methods"].at("quick")}
-    return [_row(results, kinds[name]) for name in METHODS if name in kinds]
+    cells = SUITES["methods"].at("quick")
+    kinds = dict.fromkeys(replace(cell, dataset="", seed=0) for cell in cells)
+    order = list(METHODS)
+    return [_row(results, kind) for kind in sorted(kinds, key=lambda one: order.index(one.method))]
 
 
 def _row(results: Results, kind: Cell) -> str:
@@ -41,7 +44,8 @@ def _row(results: Results, kind: Cell) -> str:
         *(_mean(known, data) for data in GROUPS.values()),
         _mean({data: part.accuracy for data, part in printed.items()}, EIGHT),
     ]
-    return f"| {method.title} | {' | '.join(columns)} |"
+    variant = "" if kind.variant == "full" else f", {find_variant(kind.variant).title}"
+    return f"| {method.title}{variant} | {' | '.join(columns)} |"
 
 
 def _mean(known: Mapping[str, float], data: Sequence[str]) -> str:

@@ -105,6 +105,32 @@ def test_unknown_variants_are_refused(name):
         find_variant(name)
 
 
+@pytest.mark.parametrize(
+    ("method", "variant"),
+    [
+        ("kmeans", "without-cosine"),
+        ("sccl", "without-pseudo-labels"),
+        ("tfidf", "chunks"),
+        ("kmeans", "finds-k"),
+        ("caot", "finds-k"),
+    ],
+)
+def test_a_variant_that_a_method_does_not_have_is_refused(method, variant):
+    cell = dataclasses.replace(CELL, method=method, variant=variant)
+    with pytest.raises(ValueError, match="no variant '"):
+        METHODS[method].make(cell, 5)
+
+
+def test_other_methods_have_the_variants_that_they_can():
+    for method, variant, parameter, expected in (
+        ("bertopic", "finds-k", "n_clusters", None),
+        ("sccl", "noise-views", "augmenter", "feature-noise"),
+        ("kmeans", "full", "n_clusters", 5),
+    ):
+        cell = dataclasses.replace(CELL, method=method, variant=variant)
+        assert METHODS[method].make(cell, 5).get_params()[parameter] == expected
+
+
 def test_unknown_methods_are_refused_with_the_nearest():
     with pytest.raises(ValueError, match="there is no method 'kmean': did you mean 'kmeans'"):
         find_method("kmean")

@@ -94,12 +94,6 @@ def test_without_pseudo_labels_kmeans_on_the_representations_is_reported(data, p
     assert set(learned["representation"]) == {"projection", "encoder"}
 
 
-def test_a_variant_of_caot_does_not_fit_other_methods(data, place):
-    record = run_cell(cell(data, "kmeans", variant="without-pseudo-labels"), place)
-    assert record["status"] == "failed"
-    assert "is one of caot" in record["error"]
-
-
 def test_failures_are_recorded_without_paths_of_the_machine(data, place, monkeypatch):
     def fail(*_args, **_more):
         raise RuntimeError("out of luck")

@@ -79,6 +79,7 @@ def test_all_methods_are_compared_at_the_same_effort():
     assert {cell.method for cell in trained} == {*finetuned, "caot"} - {"cc"}
     assert {cell.method for cell in light} == set(METHODS) - finetuned - {"tcllm"}
     assert {cell.dataset for cell in trained} == {cell.dataset for cell in light} == set(EIGHT)
+    assert {cell.method for cell in light if cell.variant == "finds-k"} == {"bertopic"}
     assert {cell.seed for cell in SUITES["methods"].at("quick", [7])} == {7}
 
 

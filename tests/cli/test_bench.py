@@ -101,6 +101,7 @@ def test_the_list(tmp_path):
         (["run", "main"], "--data-dir or CAOT_DATA"),
         (["datasets"], "--data-dir or CAOT_DATA"),
         (["report"], "there are no records"),
+        (["run", "--data", "tweet", "--method", "kmeans", "--variant", "chunks"], "no variant 'ch"),
         (["fetch", "mn-ds"], "no public home"),
     ],
 )

@@ -85,6 +85,8 @@ class Method:
 def _caot(mode: Mode) -> Callable[[Cell, int], CAOT]:
     def make(cell: Cell, n_clusters: int) -> CAOT:
         variant = find_variant(cell.variant)
+        if variant.finds_k:
+            raise _no_variant(cell)
         parameters: dict[str, Any] = {
             "n_clusters": n_clusters,
             "encoder": cell.encoder,
@@ -114,10 +116,11 @@ def _as_printed(dataset: str) -> dict[str, Any]:
     return parameters if spec.level is None else {**parameters, "imbalance": spec.level}
 
 
-def _baseline(name: str) -> Callable[[Cell, int], Estimator]:
+def _baseline(method: baselines.Method) -> Callable[[Cell, int], Estimator]:
     def make(cell: Cell, n_clusters: int) -> Estimator:
-        kind = baselines.METHODS[name].load()
+        kind = method.load()
         settings: dict[str, Any] = {
+            "n_clusters": n_clusters,
             "encoder": cell.encoder,
             "finetune": int(cell.finetune) if cell.finetune.isdigit() else cell.finetune,
             "random_state": cell.seed,
@@ -125,9 +128,20 @@ def _baseline(name: str) -> Callable[[Cell, int], Estimator]:
         if cell.max_iter is not None:
             settings["max_iter"] = cell.max_iter
         known = kind._get_param_names()
-        return kind(n_clusters, **{key: v for key, v in settings.items() if key in known})
+        settings = {key: value for key, value in settings.items() if key in known}
+        variant = find_variant(cell.variant)
+        lacks_k = variant.finds_k and not method.finds_k
+        if variant.clusters_by_kmeans or lacks_k or not variant.parameters.keys() <= {*known}:
+            raise _no_variant(cell)
+        return kind(**{**settings, **variant.parameters})
 
     return make
+
+
+def _no_variant(cell: Cell) -> ValueError:
+    msg = f"the method {cell.method!r} has no variant {cell.variant!r}: leave --variant out, or "
+    msg += "choose another --method"
+    return ValueError(msg)
 
 
 def _listed(method: baselines.Method) -> Method:
@@ -135,7 +149,7 @@ def _listed(method: baselines.Method) -> Method:
     return Method(
         method.title + note,
         method.title,
-        _baseline(method.name),
+        _baseline(method),
         method.learns,
         method.encodes,
         method.finetunes,

@@ -220,8 +220,11 @@ def _methods(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
 
 def _light_methods(seeds: Sequence[int]) -> list[Cell]:
     light = [name for name, method in METHODS.items() if not method.finetunes]
-    names = [name for name in light if name != OF_LONG_TEXTS]
-    return [Cell(data, name, seed=seed) for seed, name, data in product(seeds, names, EIGHT)]
+    kinds = [Cell("", name) for name in light if name != OF_LONG_TEXTS]
+    kinds.append(Cell("", "bertopic", variant="finds-k"))  # its own defaults
+    return [
+        replace(kind, dataset=data, seed=seed) for seed, kind, data in product(seeds, kinds, EIGHT)
+    ]
 
 
 def _encoders(effort: Effort, seeds: Sequence[int]) -> list[Cell]:

@@ -1,4 +1,4 @@
-"""The variants of the method that the paper's tables compare, as parameters of `caot.CAOT`."""
+"""The variants that the tables compare, as parameters: nearly all of them of `caot.CAOT`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FREE = (*GRIDS, "learning_rate_encoder")
 
 @dataclass(frozen=True, slots=True)
 class MethodVariant:
-    """Parameters of `caot.CAOT` that differ from the complete method.
+    """Parameters that differ from the complete method; other methods may have some of them too.
 
     ``takes_views`` is whether the views of the data are given to the fit, which makes its own
     otherwise. ``clusters_by_kmeans`` reports K-means on the trained representations V(0) instead
@@ -35,6 +35,11 @@ class MethodVariant:
     takes_views: bool = True
     clusters_by_kmeans: bool = False
     warms_up_only: bool = False
+
+    @property
+    def finds_k(self) -> bool:
+        """Whether the number of clusters is left to the method."""
+        return "n_clusters" in self.parameters
 
 
 VARIANTS: Mapping[str, MethodVariant] = {
@@ -82,6 +87,7 @@ VARIANTS: Mapping[str, MethodVariant] = {
         {"augmenter": "feature-noise", "max_chunks": 4},
         takes_views=False,
     ),
+    "finds-k": MethodVariant("finds K itself", {"n_clusters": None}),
     # So strong a penalty holds the masses at 1/k, while the similarity stays.
     "conventional-similar": MethodVariant("conventional OT, S kept", {"imbalance": 1e6}),
 }
