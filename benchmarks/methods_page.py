@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean
+from typing import TypeAlias
 
 from caot.bench import paper
 from caot.bench.cells import Cell
 from caot.bench.methods import METHODS
+from caot.bench.paper import Printed
 from caot.bench.records import read_records
 from caot.bench.suites import EIGHT, SUITES
 from caot.bench.summaries import Results
@@ -24,6 +26,9 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "many, uneven": ("googlenews-ts", "googlenews-t", "googlenews-s", "tweet"),
     "all eight": EIGHT,
 }
+_NOT_KNOWN = "–"
+
+Accuracies: TypeAlias = Mapping[str, float]
 
 
 def method_rows() -> list[str]:
@@ -37,22 +42,41 @@ def method_rows() -> list[str]:
 
 def _row(results: Results, kind: Cell) -> str:
     method = METHODS[kind.method]
-    found = {data: results.summary(replace(kind, dataset=data)) for data in EIGHT}
-    known = {data: part.mean for data, part in found.items() if part is not None}
-    printed = paper.MAIN.get(method.paper or "", {})
+    found, kmeans = (_accuracies(results, cell) for cell in (kind, Cell("", "kmeans")))
+    printed = _printed(paper.MAIN.get(method.paper or "", {}))
+    untrained = _printed(paper.REPRESENTATIONS["untrained"])
     columns = [
-        *(_mean(known, data) for data in GROUPS.values()),
-        _mean({data: part.accuracy for data, part in printed.items()}, EIGHT),
+        *(_mean(found, data) for data in GROUPS.values()),
+        _gain(found, kmeans, list(printed) or EIGHT),
+        _mean(printed, EIGHT),
+        _gain(printed, untrained, list(printed)),
     ]
     variant = "" if kind.variant == "full" else f", {find_variant(kind.variant).title}"
     return f"| {method.title}{variant} | {' | '.join(columns)} |"
 
 
-def _mean(known: Mapping[str, float], data: Sequence[str]) -> str:
+def _accuracies(results: Results, kind: Cell) -> Accuracies:
+    """Return the mean accuracy of a kind of run by data set, where there are records."""
+    found = {data: results.summary(replace(kind, dataset=data)) for data in EIGHT}
+    return {data: part.mean for data, part in found.items() if part is not None}
+
+
+def _printed(row: Mapping[str, Printed]) -> Accuracies:
+    return {data: part.accuracy for data, part in row.items()}
+
+
+def _mean(known: Accuracies, data: Sequence[str]) -> str:
     """Return the mean over data sets if all of them are known."""
     if not all(name in known for name in data):
-        return "–"
+        return _NOT_KNOWN
     return f"{mean(known[name] for name in data):.1f}"
+
+
+def _gain(known: Accuracies, other: Accuracies, data: Sequence[str]) -> str:
+    """Return how far one lies above another on average over data sets, if all are known."""
+    if not data or known == other or not all(name in known and name in other for name in data):
+        return _NOT_KNOWN
+    return f"{mean(known[name] - other[name] for name in data):+.1f}"
 
 
 def with_rows(page: str, rows: Sequence[str]) -> str:

@@ -125,6 +125,8 @@ def test_other_methods_have_the_variants_that_they_can():
     for method, variant, parameter, expected in (
         ("bertopic", "finds-k", "n_clusters", None),
         ("sccl", "noise-views", "augmenter", "feature-noise"),
+        ("fnscc", "without-smoothing", "smoothing", 0.0),
+        ("fnscc", "one-neighbour", "n_neighbors", 1),
         ("kmeans", "full", "n_clusters", 5),
     ):
         cell = dataclasses.replace(CELL, method=method, variant=variant)

@@ -88,6 +88,9 @@ VARIANTS: Mapping[str, MethodVariant] = {
         takes_views=False,
     ),
     "finds-k": MethodVariant("finds K itself", {"n_clusters": None}),
+    # Of FNSCC: which of its ideas loses clusters.
+    "without-smoothing": MethodVariant("shares not mixed", {"smoothing": 0.0}),
+    "one-neighbour": MethodVariant("one neighbour", {"n_neighbors": 1}),
     # So strong a penalty holds the masses at 1/k, while the similarity stays.
     "conventional-similar": MethodVariant("conventional OT, S kept", {"imbalance": 1e6}),
 }
