@@ -25,6 +25,7 @@ from caot.encoders.device import device_of
 from caot.files import sync
 from caot.imbalance import Imbalance
 from caot.model_card import model_card
+from caot.plain import plain
 from caot.training import Networks, TrainingConfig
 from caot.variant import Variant
 from caot.words import WORDS_FILES, Words
@@ -40,7 +41,6 @@ FEATURES_FILE = "features.json"
 
 # Settings that belong to the machine or the moment of fitting; the variant has its own place.
 _NOT_SAVED = ("device", "verbose", "variant")
-_PLAIN = (str, int, float, bool, type(None))
 _PREFIX = "networks."
 FITTED_ARRAYS = ("labels_", "cluster_centers_", "cluster_sizes_")
 
@@ -212,9 +212,14 @@ def _config(model: CAOT) -> dict[str, Any]:
 
 def plain_parameters(model: Any) -> dict[str, Any]:  # noqa: ANN401 - any estimator
     """Return the parameters that JSON can hold; an encoder or augmenter object is left out."""
-    parameters = model.get_params(deep=False)
-    plain = {n: v.item() if isinstance(v, np.generic) else v for n, v in parameters.items()}
-    return {n: v for n, v in plain.items() if n not in _NOT_SAVED and isinstance(v, _PLAIN)}
+    given = {n: v for n, v in model.get_params(deep=False).items() if n not in _NOT_SAVED}
+    return {name: plain(value) for name, value in given.items() if _is_plain(value)}
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return isinstance(value, str | int | float | bool | None | np.generic)
 
 
 def library_versions() -> dict[str, str]:

@@ -108,7 +108,7 @@ class Prediction:
         The most probable cluster other than the label, so that it is the best of all where the
         label is −1; −1 where no other has a share.
     second_confidence : float32 array, shape (n,)
-        Its probability.
+        Its probability; NaN with one cluster alone.
     """
 
     start: int

@@ -156,6 +156,7 @@ def prepare(
     views: tuple[Values, Values] | None = None,
     *,
     n_iter: int,
+    with_views: bool = True,
 ) -> Preparation:
     """Set which layers learn, make the views, and embed or tokenise them.
 
@@ -167,11 +168,15 @@ def prepare(
         Two views from `check_views`; None makes them with the augmenter.
     n_iter
         Iterations that training has: what frozen layers give is kept if texts come again.
+    with_views
+        Whether training asks for views; where it does not, none are made or encoded.
     """
     inputs, encoder, frozen = loaded.inputs, loaded.encoder, layers == "none"
     parameters = encoder.set_trainable(layers)
-    augmenter = None
-    if views is None:
+    augmenter: Augmenter | None = None
+    if not with_views:
+        views, augmenter = None, FeatureNoise()  # which makes none before it is asked
+    elif views is None:
         augmenter = _augmenter(settings, encoder, inputs, frozen=frozen)
     noise = augmenter if isinstance(augmenter, FeatureNoise) else None
     # An augmenter may encode what a frozen encoder is asked for again, and views repeat texts.

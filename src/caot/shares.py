@@ -35,10 +35,11 @@ def next_probable(
     """Return the most probable cluster other than the label, and its probability, both (n,).
 
     Where the label is −1 that is the best of all. It is −1 where no other cluster has a share; with
-    one cluster alone its probability is −∞.
+    one cluster alone its probability is NaN.
     """
     rest = shares.copy()
     labelled = np.flatnonzero(labels != NO_CLUSTER)
     rest[labelled, labels[labelled]] = -np.inf
     best = rest.max(axis=1)
-    return np.where(best > 0, rest.argmax(axis=1), NO_CLUSTER).astype(np.int64), best
+    second = np.where(best > 0, rest.argmax(axis=1), NO_CLUSTER).astype(np.int64)
+    return second, np.where(np.isfinite(best), best, np.nan)

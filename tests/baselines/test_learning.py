@@ -21,6 +21,7 @@ from caot.baselines.representation import Representation
 from caot.baselines.scl import SubspaceContrast
 from caot.baselines.translation import BackTranslation, TranslationNotAvailable
 from caot.inputs import read_inputs
+from caot.losses import pseudo_label_loss
 from caot.preparation import load, prepare
 from caot.settings import PreparationSettings
 from caot.training import EndReason, StepDone, TargetsMade
@@ -223,13 +224,51 @@ def test_scl_keeps_the_relations_of_the_untrained_vectors(monkeypatch: pytest.Mo
     torch.testing.assert_close(asked[0], asked[1])
 
 
-def test_scpcl_keeps_its_prototypes_apart_and_says_what_it_is() -> None:
-    model = quick("scpcl").fit(CORPUS.texts, views=VIEWS)
-    assert type(model.networks_).__name__ == "Prototypes"
-    assert "approximation" in (type(model).__doc__ or "")
+def test_scl_makes_no_views_that_it_does_not_use() -> None:
+    asked = []
+
+    def views_of(texts: list[str]) -> tuple[list[str], list[str]]:
+        asked.append(len(texts))
+        return CORPUS.first, CORPUS.second
+
+    for layers in ("none", "all"):
+        quick("scl", augmenter=views_of, finetune=layers, max_iter=2).fit(CORPUS.texts)
+    assert not asked
+    quick("scl", augmenter=views_of, view_weight=1.0, max_iter=2).fit(CORPUS.texts)
+    assert asked == [len(CORPUS.texts)]
 
 
-def test_cc_starts_without_kmeans_and_uses_all_clusters() -> None:
+def test_esimcses_queue_never_holds_the_batch_itself() -> None:
+    n = len(CORPUS.texts)
+    sizes = [quick("esimcse", batch_size=b)._objective(source(), 9).queue_size for b in (8, 20, n)]
+    assert sizes == [20, min(50, n - 20), 0]
+
+
+def test_scpcl_draws_views_to_the_prototype_that_transport_gives_their_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    taught: list[torch.Tensor] = []
+
+    def watched(p1: torch.Tensor, p2: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        taught.append(labels)
+        return pseudo_label_loss(p1, p2, labels)
+
+    monkeypatch.setattr("caot.baselines.scpcl.pseudo_label_loss", watched)
+    objective = quick("scpcl")._objective(source(), 9)
+    objective.set_mode(training=False)
+    before = objective.head.prototypes.clone()
+    with torch.no_grad():  # one prototype likes all texts best: transport alone tells them apart
+        objective.head.prototypes[0] *= -1
+        expected = objective.transport(objective.head.predict(objective.source.originals(ROWS)))
+    losses = objective.losses(ROWS, 0)
+    assert torch.equal(taught[0], expected.labels)
+    losses.total().backward()
+    assert (objective.head.prototypes.grad.abs().sum(dim=1) > 0).all()
+    assert before.shape == (3, objective.source.width)
+
+
+def test_cc_starts_without_kmeans_and_uses_all_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("caot.baselines.learned.kmeans", None)
     model = quick("cc").fit(CORPUS.texts, views=VIEWS)
     assert (model.cluster_sizes_ > 0).all()
 
@@ -256,7 +295,12 @@ def test_back_trans_translates_there_and_back(translator: Path) -> None:
     model = saveable("back-trans", max_iter=2)
     model.set_params(translator=str(translator), back_translator=str(translator), device="cpu")
     assert isinstance(model, BackTrans)
-    assert len(model.fit(WORD_TEXTS).labels_) == len(WORD_TEXTS)
+    model.fit(WORD_TEXTS)
+    again = saveable("back-trans", max_iter=2)
+    again.fit(WORD_TEXTS, views=BackTranslation(translator, translator, device="cpu")(WORD_TEXTS))
+    np.testing.assert_array_equal(model.transform(WORD_TEXTS), again.transform(WORD_TEXTS))
+    dropped = saveable("back-trans", max_iter=2).fit(WORD_TEXTS, views=WORD_VIEWS)
+    assert not np.array_equal(model.transform(WORD_TEXTS), dropped.transform(WORD_TEXTS))
 
 
 @pytest.mark.filterwarnings("ignore::caot.EmptyClusterWarning")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from caot import EmptyClusterWarning
 from caot.baselines import make_method
-from caot.baselines.rivals import RivalNotInstalled
+from caot.baselines.rivals import RivalNotInstalled, import_rival
 from caot.metrics import clustering_accuracy
 from tests.estimator_corpus import corpus, model_folder
 
@@ -106,6 +107,16 @@ def test_bertopic_uses_kmeans_where_k_is_given() -> None:
         adapter("bertopic", None, clustering="kmeans").fit(TEXTS)
 
 
+def test_a_library_that_silences_warnings_does_so_for_nobody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "muting.py").write_text("import warnings\nwarnings.simplefilter('ignore')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    before = list(warnings.filters)
+    assert import_rival("muting").__name__ == "muting"
+    assert warnings.filters == before
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_missing_library_is_named_with_the_extra(
     name: str, monkeypatch: pytest.MonkeyPatch
@@ -125,6 +136,8 @@ def test_the_real_library_where_it_is_installed(name: str, library: str) -> None
     model = adapter(name).fit(TEXTS)
     again = adapter(name).fit(TEXTS)
     np.testing.assert_array_equal(model.labels_, again.labels_)
+    known = model.labels_ >= 0
+    assert clustering_accuracy(TOPICS[known], model.labels_[known]) > 0.6
     np.testing.assert_array_equal(model.predict(TEXTS), model.labels_)
 
 
@@ -140,3 +153,5 @@ def test_fewer_clusters_than_asked_for_are_told_unless_density_decides() -> None
     with pytest.warns(EmptyClusterWarning, match="only 3 of 5 clusters hold texts"):
         adapter("evoc", 5).fit(TEXTS)
     adapter("umap-hdbscan", 5).fit(TEXTS)  # warnings are errors here
+    with pytest.warns(EmptyClusterWarning, match="only 3 of 5 clusters hold texts"):
+        adapter("evoc", 5, on_empty="own-cluster").fit([*TEXTS, ""])

@@ -9,7 +9,7 @@ import pytest
 import torch
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from caot.baselines import spherical
+from caot.baselines import make_method, spherical
 from caot.baselines.agglomerative import Agglomerative
 from caot.baselines.kmeans import EmbeddingKMeans
 from caot.baselines.spherical import SphericalKMeans, spherical_kmeans
@@ -109,3 +109,20 @@ def test_agglomerative_leaves_no_cluster_empty_where_vectors_are_equal() -> None
 def test_agglomerative_refuses_an_unknown_linkage() -> None:
     with pytest.raises(ValueError, match="linkage"):
         Agglomerative(3, linkage="nearest").fit(ROWS)
+
+
+@pytest.mark.filterwarnings("ignore:Graph is not fully connected")
+@pytest.mark.parametrize("algorithm", ["kmeans", "fuzzy", "agglomerative", "spectral"])
+def test_tcllm_finds_groups_of_wide_vectors_by_each_algorithm(algorithm: str) -> None:
+    rng = np.random.default_rng(0)
+    topics = np.repeat(np.arange(4), 30)
+    rows = rng.standard_normal((4, 384))[topics] + rng.standard_normal((120, 384))
+    model = make_method("tcllm", 4, algorithm=algorithm).fit(rows.astype(np.float32))
+    assert clustering_accuracy(topics, model.labels_) > 0.95
+    np.testing.assert_array_equal(model.predict(rows.astype(np.float32)), model.labels_)
+
+
+def test_centres_of_fuzzy_c_means_that_meet_are_an_error() -> None:
+    rows = np.random.default_rng(0).standard_normal((60, 384)).astype(np.float32)
+    with pytest.raises(ValueError, match=r"met at fuzziness=2.0: lower it"):
+        make_method("tcllm", 4, algorithm="fuzzy", fuzziness=2.0).fit(rows)

@@ -121,6 +121,12 @@ def test_a_variant_that_a_method_does_not_have_is_refused(method, variant):
         METHODS[method].make(cell, 5)
 
 
+@pytest.mark.parametrize(("dataset", "expected"), [("biomedical", 0), ("tweet", None)])
+def test_rstc_warms_up_where_it_does_as_published(dataset, expected):
+    cell = dataclasses.replace(CELL, dataset=dataset, method="rstc")
+    assert METHODS["rstc"].make(cell, 5).get_params()["warmup_iter"] == expected
+
+
 def test_other_methods_have_the_variants_that_they_can():
     for method, variant, parameter, expected in (
         ("bertopic", "finds-k", "n_clusters", None),

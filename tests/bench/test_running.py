@@ -124,7 +124,7 @@ def test_feature_curves_are_kept_where_the_paper_draws_them(data, place, monkeyp
     assert all(point["value"] is None or point["value"] > 0 for point in points)
 
 
-@pytest.mark.parametrize("method", ["sccl", "rstc", "scpcl", "fnscc", "cc", "scl"])
+@pytest.mark.parametrize("method", ["sccl", "rstc", "scpcl", "fnscc", "cc"])
 def test_any_method_that_trains_on_views_is_measured(method, data, place, monkeypatch):
     monkeypatch.setattr(running, "_FEATURE_CURVES", (str(data),))
     monkeypatch.setattr(running, "_DRAWN", (method,))

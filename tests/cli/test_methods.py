@@ -4,10 +4,12 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from caot import CAOT, load_model
 from caot.baselines import METHODS
+from caot.metrics import clustering_accuracy
 from caot.persistence import ModelFormatError
 from caot.runs import RUN_METHODS, RunError, RunFolder, RunSettings
 from tests.baselines.test_rivals import libraries  # noqa: F401 - a fixture
@@ -121,6 +123,30 @@ def test_a_method_may_find_k_and_noise(tmp_path, monkeypatch):
     assert RunFolder.open(tmp_path / "run").model().predict(texts[:1])[0] == -1
 
 
+@pytest.mark.usefixtures("libraries")
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ("bertopic", ("-k", 3)),
+        ("bertopic", ("-k", 3, "--set", "clustering=kmeans")),
+        ("bertopic", ("-k", "auto")),
+        ("umap-hdbscan", ("-k", "auto")),
+        ("evoc", ("-k", 3)),
+    ],
+)
+def test_adapters_make_runs_that_predict(method, words, tmp_path):
+    texts, topics = corpus(16)
+    lines = tmp_path / "lines.txt"
+    lines.write_text("\n".join(texts), encoding="utf-8")
+    words = ("--method", method, *words, "--encoder", model_folder(), "--offline")
+    result = caot("fit", lines, "-o", tmp_path / "run", *words)
+    assert result.exit_code == 0, result.output
+    folder = RunFolder.open(tmp_path / "run")
+    np.testing.assert_array_equal(folder.model().predict(texts), folder.labels())
+    found = folder.labels() >= 0
+    assert clustering_accuracy(topics[found], folder.labels()[found]) > 0.6
+
+
 @pytest.mark.parametrize(
     ("words", "parts"),
     [
@@ -130,6 +156,11 @@ def test_a_method_may_find_k_and_noise(tmp_path, monkeypatch):
         (("-m", "sccl", "--set", "consistency=3"), ("no setting 'consistency'", "'sccl'")),
         (("-m", "sccl", "--set", "temprature=3"), ("did you mean 'temperature'",)),
         (("-m", "sccl", "--set", "temperature=hot"), ("temperature must be a number",)),
+        (("-m", "sccl", "--set", "temperature=0"), ("temperature must be a number above 0",)),
+        (("-m", "rstc", "--set", "uniformity=balanced"), ("uniformity must be 'auto' or a num",)),
+        (("-m", "esimcse", "--set", "repetition=2"), ("repetition must be a number from 0 to 1",)),
+        (("-m", "stcc", "--set", "n_bits=-3"), ("n_bits must be an integer of at least 1",)),
+        (("-m", "sccl", "--set", "cache_memory=much"), ("cache_memory",)),
         (("-m", "sccl", "--set", "encoder=x"), ("use --encoder",)),
         (("-m", "k-means"), ("no method 'k-means'", "did you mean 'kmeans'")),
         (("-m", "kmeans", "--resume"), ("'kmeans'", "cannot be resumed", "--force")),

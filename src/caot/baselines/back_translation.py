@@ -34,7 +34,8 @@ class BackTrans(TrainedMethod):
     Notes
     -----
     Further parameters are those of :class:`~caot.baselines.trained.TrainedMethod`; ``augmenter``
-    has no part in it.
+    has no part in it. The contrast is SimCSE's, at its temperature, from a text to its
+    translation.
 
     References
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Iterable, Sequence
@@ -30,6 +31,14 @@ Views: TypeAlias = tuple[Any, Any]
 Vectors: TypeAlias = NDArray[np.float32]
 
 
+# Settings that mean the same in every method that has them; other numbers may be 0 or more.
+_ABOVE_ZERO = (
+    "temperature", "cluster_temperature", "prototype_temperature", "learning_rate",
+    "learning_rate_encoder", "epsilon", "ridge", "alpha", "sif_weight",
+)  # fmt: skip
+_SHARES = ("dropout", "momentum", "noise_level", "repetition")
+
+
 class _Fitted(TextClusterer):
     """What `_fit` sets; declared apart, since in a dataclass it would count as settings."""
 
@@ -53,7 +62,7 @@ class Baseline(_Fitted):
     n_clusters : int
         The number of clusters, at least 2.
     on_empty : "error" or "own-cluster"
-        Whether texts without content are refused, or get the label ``n_clusters``.
+        Whether texts without content are refused, or have a cluster of their own, the last.
     random_state : int
         Seed of everything random: the same seed, data and thread count give the same labels.
     verbose : int
@@ -143,7 +152,9 @@ class Baseline(_Fitted):
     def _warn_about_empty_clusters(self) -> None:
         if self.n_clusters is None or not self._takes_k:
             return
-        used = int(np.count_nonzero(self.cluster_sizes_[: self.n_clusters]))
+        # The empty texts' own cluster, the last one, was not found but given.
+        found = self.cluster_sizes_[: self.networks_.n_clusters]
+        used = int(np.count_nonzero(found))
         if used < self.n_clusters:
             msg = f"only {used} of {self.n_clusters} clusters hold texts: ask for fewer clusters, "
             msg += "or use another method"
@@ -157,9 +168,8 @@ class Baseline(_Fitted):
                 require_integer(name, value, least)
         for one in fields(self):
             value = getattr(self, one.name)
-            if one.type == "float" and (not isinstance(value, Real) or isinstance(value, bool)):
-                msg = f"{one.name} must be a number, got {value!r}"
-                raise ValueError(msg)
+            if one.type == "float" or (one.type == "float | None" and value is not None):
+                _require_number(one.name, value)
         require_choice("on_empty", self.on_empty, ("error", EMPTY_OWN))
 
     def _check_needs(self, *, has_views: bool) -> None:
@@ -183,6 +193,18 @@ class Baseline(_Fitted):
     def _load_encoder(cls, folder: Path, device: str | None) -> Any:  # noqa: ANN401
         """Return what turns inputs into vectors, as ``encoder_.save`` wrote it."""
         return load_saved_encoder(folder, device)
+
+
+def _require_number(name: str, value: object) -> None:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    number = float(value) if is_number else math.nan  # type: ignore[arg-type]
+    most = 1.0 if name in _SHARES else math.inf
+    is_right = number > 0 if name in _ABOVE_ZERO else 0 <= number <= most
+    if not is_right or math.isinf(number):
+        wanted = "from 0 to 1" if name in _SHARES else "of 0 or more"
+        wanted = "above 0" if name in _ABOVE_ZERO else wanted
+        msg = f"{name} must be a number {wanted}, got {value!r}"
+        raise ValueError(msg)
 
 
 def _filled(inputs: Inputs) -> Inputs:

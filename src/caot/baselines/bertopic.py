@@ -25,7 +25,7 @@ class BERTopicAdapter(Rival):
         k for K-means; None leaves clusters and their number to HDBSCAN, BERTopic's default.
     clustering
         "auto" is K-means where ``n_clusters`` is given, "kmeans", or "hdbscan", which merges
-        topics down to ``n_clusters`` if that is given.
+        topics down to ``n_clusters`` if that is given (one more where no text is noise).
     min_topic_size
         BERTopic's smallest topic.
 

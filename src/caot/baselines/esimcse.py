@@ -72,7 +72,7 @@ class ESimCSE(OnePassMethod):
     repetition
         Share of words that may be repeated.
     queue
-        Length of the queue of negatives, in batches.
+        Length of the queue of negatives, in batches; no more than the other texts there are.
     momentum
         How slowly the twin that fills the queue follows the encoder.
 
@@ -92,7 +92,9 @@ class ESimCSE(OnePassMethod):
     momentum: float = 0.995
 
     def _objective(self, source: Representation, n_iter: int) -> Objective:
-        size = round(self.queue * min(self.batch_size, len(source)))
+        batch = min(self.batch_size, len(source))
+        # A text's own vector, from the pass before, would be a negative of it.
+        size = min(round(self.queue * batch), len(source) - batch)
         return MomentumContrast(source, self.temperature, self.momentum, size)
 
     def _augmenter_for(self, inputs: Inputs, *, frozen: bool) -> AugmenterSpec:

@@ -178,7 +178,6 @@ _ALL = (
         "SCL",
         learns=True,
         finetunes=True,
-        takes_views=True,
         version=2,  # relations of the untrained vectors, and a slower rate
     ),
     Method(

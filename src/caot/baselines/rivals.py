@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, ClassVar, Literal
@@ -22,9 +23,13 @@ from caot.shares import NO_CLUSTER
 
 
 def import_rival(name: str) -> Any:  # noqa: ANN401 - a module of another library
-    """Import a module of another library, or say how to install it."""
+    """Import a module of another library, or say how to install it.
+
+    Some silence warnings of the whole process as they are imported; that is undone.
+    """
     try:
-        return import_module(name)
+        with warnings.catch_warnings():
+            return import_module(name)
     except ImportError as error:
         msg = f"{name.split('.', maxsplit=1)[0]} is not installed ({error}): {install_hint(RIVALS)}"
         raise RivalNotInstalled(msg) from error

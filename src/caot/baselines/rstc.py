@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import ClassVar, Literal, NamedTuple, cast
 
 import numpy as np
@@ -159,6 +161,13 @@ class RSTC(TrainedMethod):
         "n_solves",
         "warmup_iter",
     )
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        is_number = isinstance(self.uniformity, Real) and not isinstance(self.uniformity, bool)
+        if self.uniformity != "auto" and not (is_number and 0 < self.uniformity < math.inf):
+            msg = f"uniformity must be 'auto' or a number above 0, got {self.uniformity!r}"
+            raise ValueError(msg)
 
     def _objective(self, source: Representation, n_iter: int) -> Objective:
         warmup = round(0.3 * n_iter) if self.warmup_iter is None else self.warmup_iter

@@ -64,7 +64,9 @@ def load(kind: type[Model], folder: Path, *, device: str | None) -> Model:
 
 
 def _read(kind: type[Model], folder: Path, config: dict[str, Any], device: str | None) -> Model:
-    model = kind(**config["parameters"])
+    saved = config["parameters"].items()
+    parameters: Any = {name: tuple(v) if isinstance(v, list) else v for name, v in saved}
+    model = kind(**parameters)
     if device is not None and "device" in model.get_params(deep=False):
         model.set_params(device=device)
     weights, arrays = read_parts(folder / WEIGHTS_FILE, _PREFIX)

@@ -56,12 +56,13 @@ class SCL(TrainedMethod):
     ridge
         Penalty on the self-expression, whose rows come in closed form.
     view_weight
-        Weight of a contrast between two views beside it; 0 leaves it out.
+        Weight of a contrast between two views beside it; 0 leaves it out, and no views are made.
 
     Notes
     -----
     Further parameters are those of :class:`~caot.baselines.trained.TrainedMethod`. The original
-    learns C by gradient steps; here it is solved exactly for each batch. Layers learn slowly: at
+    learns C by gradient steps; here it is solved exactly for each batch, and of the vectors as they
+    were before training. Layers learn slowly: at
     the rate of the other methods the vectors lose their classes within 100 iterations (seen on
     AgNews, with its labels).
 
@@ -76,6 +77,9 @@ class SCL(TrainedMethod):
     learning_rate_encoder: float | None = 2e-5
 
     _always_adapts: ClassVar[bool] = True
+
+    def _needs_views(self) -> bool:
+        return self.view_weight > 0
 
     def _objective(self, source: Representation, n_iter: int) -> Objective:
         return SubspaceContrast(source, self.temperature, self.ridge, self.view_weight)

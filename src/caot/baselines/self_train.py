@@ -138,7 +138,8 @@ class SelfTrain(WordMethod):
     def _load_encoder(cls, folder: Path, device: str | None) -> WordSpace:
         words, parts, weights = read_space(folder)
         reader = Sif(words, float(parts["weight"]), parts["direction"], parts["scale"])
-        matrices = [tensor for tensor in weights.values() if tensor.ndim == 2]
+        names = sorted(weights, key=lambda name: int(name.split(".")[0]))  # not 0, 10, 2
+        matrices = [weights[name] for name in names if weights[name].ndim == 2]
         sizes = [matrices[0].shape[1], *(len(matrix) for matrix in matrices)]
         network = layers(sizes)
         network.load_state_dict(weights)

@@ -17,7 +17,8 @@ from caot.settings import AugmenterSpec
 class SimCSE(OnePassMethod):
     """Unsupervised SimCSE: a text and itself under another dropout mask are a positive pair.
 
-    Views that are given have no part in it. With a frozen encoder, which has no dropout, features
+    Views that are given have no part in it. Layers that learn drop, those below them do not: the
+    fewer learn, the more alike are the two. With a frozen encoder, which has no dropout, features
     of the embeddings are dropped at the same rate.
 
     Parameters

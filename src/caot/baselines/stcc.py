@@ -70,7 +70,11 @@ class STCC(WordMethod):
     n_neighbors: int = 15
     max_words: int = 32
 
-    _least: ClassVar[dict[str, int]] = {**WordMethod._least, "n_neighbors": 1, "max_words": 1}
+    _least: ClassVar[dict[str, int]] = {
+        **WordMethod._least,
+        **dict.fromkeys(("n_bits", "n_neighbors", "max_words"), 1),
+    }
+    _may_be_none: ClassVar[tuple[str, ...]] = (*WordMethod._may_be_none, "n_bits")
 
     def _fit(self, inputs: Inputs, views: Views | None, callbacks: Sequence[Callback]) -> Vectors:
         words = self._words(inputs)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.cluster import AgglomerativeClustering, SpectralClustering
+from sklearn.cluster import SpectralClustering
 
+from caot.baselines.agglomerative import Agglomerative
 from caot.baselines.base import Vectors
 from caot.baselines.frozen import FrozenMethod
 from caot.baselines.heads import Centroids, Head
@@ -17,14 +17,8 @@ from caot.checks import require_choice
 from caot.inputs import Inputs
 from caot.kmeans import kmeans
 
+_MET = 0.01  # of the spread of the vectors: centres nearer than that are one
 _ALGORITHMS = ("kmeans", "fuzzy", "agglomerative", "spectral")
-
-
-class Fuzzy(NamedTuple):
-    """Centres (k, width) and memberships (n, k), whose rows sum to one."""
-
-    centers: Vectors
-    memberships: NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -42,7 +36,8 @@ class TCLLM(FrozenMethod):
     n_init
         Starts of K-means.
     fuzziness
-        The exponent m of fuzzy c-means, above 1.
+        The exponent m of fuzzy c-means, above 1. In hundreds of dimensions distances hardly
+        differ, and with the usual 2 all centres meet in the middle.
 
     Notes
     -----
@@ -56,7 +51,7 @@ class TCLLM(FrozenMethod):
 
     algorithm: Literal["kmeans", "fuzzy", "agglomerative", "spectral"] = "kmeans"
     n_init: int = 10
-    fuzziness: float = 2.0
+    fuzziness: float = 1.1
 
     _least: ClassVar[dict[str, int]] = {**FrozenMethod._least, "n_init": 1}
 
@@ -74,16 +69,16 @@ class TCLLM(FrozenMethod):
                 vectors, self.n_clusters, n_init=self.n_init, random_state=seed
             ).centers
             if self.algorithm == "fuzzy":
-                centers = fuzzy_c_means(vectors, centers, self.fuzziness).centers
+                centers = fuzzy_c_means(vectors, centers, self.fuzziness)
             return Centroids.of(vectors, centers)
-        model = AgglomerativeClustering(self.n_clusters)
-        if self.algorithm == "spectral":
-            model = SpectralClustering(
-                self.n_clusters,
-                affinity="nearest_neighbors",
-                n_neighbors=min(10, len(vectors) - 1),
-                random_state=seed,
-            )
+        if self.algorithm == "agglomerative":
+            return Agglomerative(self.n_clusters, random_state=seed)._cluster(vectors, inputs)
+        model = SpectralClustering(
+            self.n_clusters,
+            affinity="nearest_neighbors",
+            n_neighbors=min(10, len(vectors) - 1),
+            random_state=seed,
+        )
         labels = consistent(vectors, model.fit_predict(vectors))
         labels = np.unique(labels, return_inverse=True)[1]
         return Remembered.of(vectors, labels, int(labels.max()) + 1, seed)
@@ -96,8 +91,10 @@ def fuzzy_c_means(
     *,
     max_iter: int = 200,
     tol: float = 1e-4,
-) -> Fuzzy:
-    """Alternate between memberships u_ij ∝ d_ij^(−2/(m−1)) and means weighted by u^m.
+) -> Vectors:
+    """Return the centres (k, width) of fuzzy c-means.
+
+    Memberships u_ij ∝ d_ij^(−2/(m−1)), whose rows sum to one, and means weighted by u^m take turns.
 
     Parameters
     ----------
@@ -117,4 +114,7 @@ def fuzzy_c_means(
         before, moved = moved, (weights.T @ rows) / weights.sum(axis=0)[:, None]
         if np.abs(moved - before).max() < tol:
             break
-    return Fuzzy(moved.astype(np.float32), memberships)
+    if np.abs(moved - moved.mean(axis=0)).max() < _MET * rows.std():
+        msg = f"all centres of fuzzy c-means met at fuzziness={fuzziness}: lower it towards 1"
+        raise ValueError(msg)
+    return moved.astype(np.float32)

@@ -95,6 +95,18 @@ class TrainedMethod(LearnedMethod):
         """Return what gives the clusters in the end: by default K-means."""
         return Centroids.of(vectors, self._kmeans(vectors).centers)
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._settings()
+
+    def _settings(self) -> PreparationSettings:
+        """Return what preparation is told, after checks of it."""
+        return PreparationSettings.of({**self.get_params(deep=False), "mode": "default"})
+
+    def _needs_views(self) -> bool:
+        """Return whether the objective asks for views; none are made otherwise."""
+        return True
+
     def _views_for(self, inputs: Inputs, views: Views | None) -> tuple[Any, Any] | None:
         """Return the views to use; None lets the augmenter make them."""
         return views
@@ -131,7 +143,7 @@ class TrainedMethod(LearnedMethod):
 
     def _prepare(self, inputs: Inputs, views: Views | None) -> tuple[Preparation, int]:
         """Return the prepared inputs and the number of iterations."""
-        settings = PreparationSettings.of({**self.get_params(deep=False), "mode": "default"})
+        settings = self._settings()
         given = self._views_for(inputs, views)
         loaded = load(settings, inputs)
         usual = self.max_iter or self._usual_iterations(len(inputs), frozen=False)
@@ -140,7 +152,11 @@ class TrainedMethod(LearnedMethod):
         n_iter = choice.n_iter or self.max_iter
         n_iter = n_iter or self._usual_iterations(len(inputs), frozen=frozen)
         settings = replace(settings, augmenter=self._augmenter_for(inputs, frozen=frozen))
-        return prepare(settings, loaded, choice.layers, given, n_iter=n_iter), n_iter
+        with_views = self._needs_views()
+        prepared = prepare(
+            settings, loaded, choice.layers, given, n_iter=n_iter, with_views=with_views
+        )
+        return prepared, n_iter
 
     @classmethod
     def _load_encoder(cls, folder: Path, device: str | None) -> Any:  # noqa: ANN401

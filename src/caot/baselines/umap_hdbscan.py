@@ -50,7 +50,9 @@ class UmapHdbscan(Rival):
         "n_neighbors": 2,
         "n_components": 1,
         "min_cluster_size": 2,
+        "min_samples": 1,
     }
+    _may_be_none: ClassVar[tuple[str, ...]] = (*Rival._may_be_none, "min_samples")
     _takes_k: ClassVar[bool] = False
 
     def _labels_of(self, vectors: Vectors, inputs: Inputs) -> NDArray[np.int64]:

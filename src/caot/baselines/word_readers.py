@@ -53,7 +53,9 @@ class Sif:
         rows = plain.read(texts)
         direction = torch.linalg.svd(rows, full_matrices=False).Vh[0]
         rest = rows - (rows @ direction)[:, None] * direction
-        return cls(words, weight, direction, rest.square().mean().rsqrt().reshape(1))
+        return cls(
+            words, weight, direction, rest.square().mean().clamp_min(1e-12).rsqrt().reshape(1)
+        )
 
     def read(self, texts: Iterable[str]) -> Tensor:
         """Return one row a text, (n, width); zeros for a text without known words."""

@@ -110,10 +110,14 @@ def _caot(mode: Mode) -> Callable[[Cell, int], CAOT]:
 def _as_printed(dataset: str) -> dict[str, Any]:
     """Return what the paper sets by hand for a data set."""
     spec = DATASETS.get(dataset)
-    if spec is None:
-        return {}
-    parameters: dict[str, Any] = {} if spec.has_warmup else {"warmup_iter": 0}
-    return parameters if spec.level is None else {**parameters, "imbalance": spec.level}
+    level = None if spec is None else spec.level
+    return _warmup(dataset) if level is None else {**_warmup(dataset), "imbalance": level}
+
+
+def _warmup(dataset: str) -> dict[str, Any]:
+    """Return no warm-up where the paper has none, and RSTC neither; nothing elsewhere."""
+    spec = DATASETS.get(dataset)
+    return {} if spec is None or spec.has_warmup else {"warmup_iter": 0}
 
 
 def _baseline(method: baselines.Method) -> Callable[[Cell, int], Estimator]:
@@ -124,6 +128,7 @@ def _baseline(method: baselines.Method) -> Callable[[Cell, int], Estimator]:
             "encoder": cell.encoder,
             "finetune": int(cell.finetune) if cell.finetune.isdigit() else cell.finetune,
             "random_state": cell.seed,
+            **_warmup(cell.dataset),
         }
         if cell.max_iter is not None:
             settings["max_iter"] = cell.max_iter

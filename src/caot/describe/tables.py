@@ -78,6 +78,6 @@ def document_info(
         "label": [names[cluster] for cluster in clusters.tolist()],
         "confidence": table[rows, first],
         "second_cluster": second,
-        "second_confidence": np.where(np.isfinite(best), best, np.nan),
+        "second_confidence": best,
     }
     return pd.DataFrame(columns)

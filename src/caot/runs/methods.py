@@ -110,7 +110,12 @@ def check_method(name: str, n_clusters: int | str, *, resume: bool = False) -> R
     return method
 
 
-def check_parameters(method: RunMethod, given: Mapping[str, Any], own: Mapping[str, Any]) -> None:
+def check_parameters(
+    method: RunMethod,
+    given: Mapping[str, Any],
+    own: Mapping[str, Any],
+    n_clusters: int | None = None,
+) -> None:
     """Raise unless the method's estimator has these parameters, and takes their values.
 
     Parameters
@@ -121,6 +126,8 @@ def check_parameters(method: RunMethod, given: Mapping[str, Any], own: Mapping[s
         What was asked for by settings that runs of all methods share.
     own
         What was asked for by ``--set``.
+    n_clusters
+        How many clusters were asked for, if a number was.
     """
     known = method.usual()
     for name in given:
@@ -135,7 +142,8 @@ def check_parameters(method: RunMethod, given: Mapping[str, Any], own: Mapping[s
             msg = f"the method {method.name!r} has no setting {name!r}: {advice}"
             raise RunError(msg)
     try:
-        _check_values(method, {**given, **own})
+        counted = {} if n_clusters is None else {"n_clusters": n_clusters}
+        _check_values(method, {**counted, **given, **own})
     except TypeError as error:
         if not own:
             raise

@@ -62,7 +62,8 @@ class RunSettings(FitSettings):
             raise RunError(msg)
         method = check_method(self.method, self.n_clusters)
         FitSettings.__post_init__(self)
-        check_parameters(method, self._shared(), self.method_settings)
+        asked = None if self.n_clusters == "auto" else self.n_clusters
+        check_parameters(method, self._shared(), self.method_settings, asked)
 
     @property
     def reads_by_encoder(self) -> bool:
