@@ -68,14 +68,16 @@ def measures(vectors: NDArray[np.float32], truth: NDArray[np.int64]) -> dict[str
 
 
 def run(name: str, settings: Mapping[str, Any], table: pd.DataFrame) -> list[dict[str, float]]:
-    """Return what happens to the vectors when a method trains the top two layers."""
+    """Return what happens to the vectors when a method trains the top two layers.
+
+    None of them takes views of texts.
+    """
     truth = table["label"].to_numpy()
     watcher = Watcher(truth)
     method = make_method(
         name, n_clusters=len(np.unique(truth)), finetune=2, max_iter=AFTER[-1], **settings
     )
-    views = table["text1_10"].tolist(), table["text2_10"].tolist()
-    method.fit(table["text"].tolist(), views=views, callbacks=[watcher])
+    method.fit(table["text"].tolist(), callbacks=[watcher])
     return watcher.points
 
 

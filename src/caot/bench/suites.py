@@ -286,7 +286,10 @@ def _images(effort: Effort, seeds: Sequence[int]) -> list[Cell]:
 SUITES: Mapping[str, Suite] = {
     "main": Suite("Clustering results", _main),
     "methods": Suite(
-        "All methods, with the same layers and iterations", _methods, 1, _light_methods
+        "All methods, with the same layers and iterations where they fine-tune",
+        _methods,
+        1,
+        _light_methods,
     ),
     "ablations": Suite("What each part contributes", _ablations, 3),
     "sensitivity": Suite("The effect of ε1, ε2, ε3 and λ", _sensitivity, 1),
