@@ -9,7 +9,9 @@ from benchmarks import speed_page
 PAGE = Path(speed_page.__file__).with_name("README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("rows", ["step_rows", "prediction_rows", "fit_rows", "growth_rows"])
+@pytest.mark.parametrize(
+    "rows", ["step_rows", "prediction_rows", "fit_rows", "growth_rows", "rival_rows"]
+)
 def test_the_page_has_every_row(rows):
     found = getattr(speed_page, rows)()
     assert len(found) >= 2
